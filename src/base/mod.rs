@@ -1,0 +1,12 @@
+//! The leaf layer: names, time, text and geometry that every other layer may use.
+//!
+//! Nothing here knows what a Task or a Dispatch is. The modules re-export nothing; name them in full.
+
+pub mod clock;
+pub mod code;
+pub mod id;
+pub mod input;
+pub mod path;
+pub mod report;
+pub mod size;
+pub mod text;

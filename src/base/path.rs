@@ -1,0 +1,167 @@
+//! Where things live: the state directory, its files and its sockets (design 2).
+//!
+//! Nothing here reads the environment by itself; the values are handed in by `config::env`.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The longest socket path that both Linux (108) and macOS (104) take, without the closing NUL.
+const MAX_SOCKET_PATH: usize = 100;
+
+/// An absolute path.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "PathBuf", into = "PathBuf")]
+pub struct AbsPath(PathBuf);
+
+impl AbsPath {
+    /// Takes an absolute path as it is.
+    pub fn new(path: PathBuf) -> Result<Self, String> {
+        if path.is_absolute() { Ok(Self(path)) } else { Err(format!("{} is not absolute", path.display())) }
+    }
+
+    /// The path itself.
+    pub fn as_path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl TryFrom<PathBuf> for AbsPath {
+    type Error = String;
+    fn try_from(path: PathBuf) -> Result<Self, String> {
+        Self::new(path)
+    }
+}
+
+impl From<AbsPath> for PathBuf {
+    fn from(path: AbsPath) -> Self {
+        path.0
+    }
+}
+
+impl fmt::Display for AbsPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.display().fmt(f)
+    }
+}
+
+/// A state directory and the places in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateDir {
+    root: PathBuf,
+    sockets: PathBuf,
+}
+
+impl StateDir {
+    /// The layout under `root` for the user `uid`, without touching the disk.
+    ///
+    /// Where `root` is too long for a socket, sockets go to a private directory under `/tmp` that
+    /// is keyed by user and path.
+    pub fn new(root: PathBuf, uid: u32) -> Self {
+        // A holder's socket is the longest name: `h/` and a terminal id.
+        let longest = root.join("h").join("term_000000000000.sock");
+        let sockets = if longest.as_os_str().len() <= MAX_SOCKET_PATH {
+            root.clone()
+        } else {
+            use sha2::Digest as _;
+            use std::os::unix::ffi::OsStrExt as _;
+            let digest = sha2::Sha256::digest(root.as_os_str().as_bytes());
+            let key: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
+            PathBuf::from(format!("/tmp/orca-{uid}-{key}"))
+        };
+        Self { root, sockets }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The database file.
+    pub fn store(&self) -> PathBuf {
+        self.root.join("orca.redb")
+    }
+
+    /// The lock that only one server holds.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join("server.lock")
+    }
+
+    /// The server's log.
+    pub fn log(&self) -> PathBuf {
+        self.root.join("server.log")
+    }
+
+    /// The server's socket.
+    pub fn socket(&self) -> PathBuf {
+        self.sockets.join("server.sock")
+    }
+
+    /// The folder of the holders' sockets.
+    pub fn holders(&self) -> PathBuf {
+        self.sockets.join("h")
+    }
+
+    /// The socket of one terminal's holder.
+    pub fn holder_socket(&self, terminal: &str) -> PathBuf {
+        self.holders().join(format!("{terminal}.sock"))
+    }
+
+    /// What is kept of one terminal: its journal, its launch record, its archive.
+    pub fn terminal(&self, terminal: &str) -> PathBuf {
+        self.root.join("terminals").join(terminal)
+    }
+
+    /// Makes the directories that are missing, mode 0700, and checks that they belong to `uid`.
+    pub fn prepare(&self, uid: u32) -> std::io::Result<()> {
+        for dir in [&self.root, &self.root.join("terminals"), &self.sockets, &self.holders()] {
+            make_private_dir(dir, uid)?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes `dir` (and its parents) and leaves it with mode 0700. A directory of another user, or a
+/// link in its place, is refused: somebody else could have put it there first.
+pub fn make_private_dir(dir: &Path, uid: u32) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+    let meta = std::fs::symlink_metadata(dir)?;
+    let is_ours = meta.uid() == uid && (meta.is_dir() || std::fs::metadata(dir)?.is_dir());
+    if !is_ours {
+        return Err(std::io::Error::new(
+            std::io::ErrorKind::PermissionDenied,
+            format!("{} does not belong to you", dir.display()),
+        ));
+    }
+    if !meta.file_type().is_symlink() && meta.permissions().mode() & 0o077 != 0 {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_roots_get_a_short_private_socket_directory() {
+        let short = StateDir::new(PathBuf::from("/home/a/.local/state/orca"), 7);
+        assert_eq!(short.socket(), Path::new("/home/a/.local/state/orca/server.sock"));
+        let long = StateDir::new(PathBuf::from(format!("/{}", "x".repeat(120))), 7);
+        assert!(long.socket().starts_with("/tmp"), "{:?}", long.socket());
+        assert!(long.holder_socket("term_000000000000").as_os_str().len() <= MAX_SOCKET_PATH);
+        assert!(long.store().starts_with(long.root()));
+    }
+
+    #[test]
+    fn prepared_directories_are_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let uid = std::fs::metadata(dir.path()).unwrap().uid();
+        let state = StateDir::new(dir.path().join("s p ü"), uid);
+        state.prepare(uid).unwrap();
+        let mode = std::fs::metadata(state.root()).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        assert!(state.prepare(uid.wrapping_add(1)).is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! Text from outside made safe to store in one line and to show in a cell.
+
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Characters that reorder what a reader sees (bidirectional controls) or that nobody sees.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Removes control and bidirectional characters and folds white space, newlines included, to
+/// single spaces: the form of titles, subjects and everything else that is one line.
+pub fn one_line(text: &str) -> String {
+    let kept: String = text
+        .chars()
+        .map(|c| if c.is_whitespace() { ' ' } else { c })
+        .filter(|c| !c.is_control() && !is_hidden(*c))
+        .collect();
+    kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Removes control characters other than newline and tab, and bidirectional controls: the form
+/// of message bodies and specs when they are shown. CR LF becomes LF.
+pub fn many_lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+        .chars()
+        .filter(|c| (!c.is_control() || matches!(c, '\n' | '\t')) && !is_hidden(*c))
+        .collect()
+}
+
+/// Cuts to at most `max` characters, the last one an ellipsis where something was cut.
+pub fn cut_chars(text: &str, max: usize) -> String {
+    if text.chars().count() <= max {
+        return text.to_owned();
+    }
+    let mut cut: String = text.chars().take(max.saturating_sub(1)).collect();
+    cut.push('…');
+    cut
+}
+
+/// Columns that `text` takes in a terminal.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Cuts to at most `max` columns, whole graphemes, the last one an ellipsis where something was cut.
+pub fn cut_width(text: &str, max: usize) -> String {
+    if text.width() <= max {
+        return text.to_owned();
+    }
+    let mut cut = String::new();
+    let mut used = 0;
+    for grapheme in text.graphemes(true) {
+        let wide = grapheme.width();
+        if used + wide + 1 > max {
+            break;
+        }
+        used += wide;
+        cut.push_str(grapheme);
+    }
+    if max > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// An age in the shortest form a person reads at a glance: `8s`, `12m`, `3h`, `2d`.
+pub fn age(ms: u64) -> String {
+    let s = ms / 1_000;
+    match s {
+        0..60 => format!("{s}s"),
+        60..3_600 => format!("{}m", s / 60),
+        3_600..86_400 => format!("{}h", s / 3_600),
+        _ => format!("{}d", s / 86_400),
+    }
+}
+
+/// Quotes `word` for a POSIX shell; words of plain characters stay as they are.
+pub fn shell_quote(word: &str) -> String {
+    let is_plain = !word.is_empty()
+        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b));
+    if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_removes_what_could_draw_or_deceive() {
+        assert_eq!(one_line("a\n\tb\u{1b}[2J \u{202e}c  d\0"), "a b[2J c d");
+    }
+
+    #[test]
+    fn many_lines_keeps_newlines_and_tabs_only() {
+        assert_eq!(many_lines("a\r\n\tb\u{7}\u{9b}c"), "a\n\tbc");
+    }
+
+    #[test]
+    fn cutting_never_splits_a_wide_character() {
+        assert_eq!(cut_width("한글한글", 5), "한글…");
+        assert_eq!(cut_width("한글", 4), "한글");
+        assert_eq!(cut_chars("abcdef", 4), "abc…");
+        assert_eq!(cut_width("abc", 0), "");
+    }
+
+    #[test]
+    fn ages_and_quotes() {
+        assert_eq!([age(900), age(61_000), age(7_200_000)], ["0s", "1m", "2h"]);
+        assert_eq!(shell_quote("it's"), r"'it'\''s'");
+        assert_eq!(shell_quote("/a/b-c"), "/a/b-c");
+        assert_eq!(shell_quote(""), "''");
+    }
+}

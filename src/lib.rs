@@ -1,0 +1,7 @@
+//! One team of coding agents in one terminal. The crate's map, bottom to top:
+//!
+//! * [`base`]: ids, clock, codes, text, paths; knows nothing of the domain.
+//!
+//! Imports point down only; `tests/tidy.rs` holds the exact table.
+
+pub mod base;

@@ -77,8 +77,8 @@ pub fn age(ms: u64) -> String {
 
 /// Quotes `word` for a POSIX shell; words of plain characters stay as they are.
 pub fn shell_quote(word: &str) -> String {
-    let is_plain = !word.is_empty()
-        && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b));
+    let is_plain =
+        !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-./:=@%+,".contains(&b));
     if is_plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 

@@ -1,0 +1,68 @@
+//! Effect: something the world must do, recorded before it is done; Outcome: what came of it.
+//!
+//! An open effect is done again after a crash, so each must be idempotent under its id.
+
+use crate::base::clock::Timestamp;
+use crate::base::id::{DispatchId, EffectId, RepoId, TerminalId};
+use crate::model::terminal::ProcessEnd;
+use serde::{Deserialize, Serialize};
+
+/// What must be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Make a branch and a worktree with a free name like the wanted one.
+    CreateWorktree(CreateWorktree),
+    /// Start the process of a terminal whose row holds the launch record.
+    SpawnTerminal { terminal_id: TerminalId },
+    /// Wait until the agent is ready, paste the brief, press Enter, watch for activity.
+    DeliverPrompt { terminal_id: TerminalId, dispatch_id: DispatchId, text: String, timeout_ms: u64 },
+    /// End the process of a terminal and keep its last output readable.
+    CloseTerminal { terminal_id: TerminalId },
+}
+
+/// The wish for a new worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateWorktree {
+    pub repo_id: RepoId,
+    pub repo_path: String,
+    /// The wanted name, as given.
+    pub name: String,
+    /// The wanted branch, where it is not to follow from the name.
+    pub branch: Option<String>,
+    pub base: Option<String>,
+    /// The repo's own folder for worktrees, where it has one.
+    pub base_path: Option<String>,
+}
+
+/// What became of an effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// A worktree stands.
+    WorktreeCreated { path: String, branch: String, base_ref: String, base_commit: String },
+    /// The process runs.
+    TerminalSpawned { pid: u32 },
+    /// The text was typed. `is_confirmed`: the agent was seen working afterwards.
+    PromptDelivered { is_confirmed: bool },
+    /// The text waits for a person: a dialog or a draft is in its way.
+    PromptBlocked { reason: String },
+    /// The process is gone; `end` as far as it is known. `archive` is `captured` or `empty`.
+    TerminalClosed { end: Option<ProcessEnd>, archive: String },
+    /// It failed for certain, and nothing of it stands.
+    Failed { code: String, message: String },
+    /// It may or may not have happened.
+    Unknown { message: String },
+}
+
+/// An effect that was requested and has no outcome yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenEffect {
+    pub id: EffectId,
+    pub effect: Effect,
+    /// The attempt that waits for it, where one does.
+    pub dispatch_id: Option<DispatchId>,
+    /// What else waits for it, as the requesting verb wrote it.
+    pub then: Option<serde_json::Value>,
+    pub requested_at: Timestamp,
+}

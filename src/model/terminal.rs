@@ -1,0 +1,81 @@
+//! Terminal: one PTY with one process, its launch record, and how it ended.
+
+use super::words;
+use crate::base::clock::Timestamp;
+use crate::base::id::{DispatchId, IncarnationId, PaneKey, RunId, TerminalId};
+use crate::base::size::TermSize;
+use serde::{Deserialize, Serialize};
+
+words! {
+    /// The states of a Terminal.
+    TerminalLife {
+        /// The spawn was requested.
+        Starting = "starting",
+        Running = "running",
+        /// The process ended by itself; the last screen is kept.
+        Exited = "exited",
+        /// Closed by request; only the archive is left.
+        Closed = "closed",
+        /// The spawn failed.
+        Failed = "failed",
+        /// The process is gone and nobody saw how (the machine went down).
+        Lost = "lost",
+    }
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessEnd {
+    pub exit_code: Option<i32>,
+    pub signal: Option<i32>,
+    pub at: Timestamp,
+}
+
+impl std::fmt::Display for ProcessEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.exit_code, self.signal) {
+            (_, Some(signal)) => write!(f, "killed by signal {signal}"),
+            (Some(code), None) => write!(f, "exited with status {code}"),
+            (None, None) => f.write_str("ended, status unknown"),
+        }
+    }
+}
+
+/// What is needed to start the process again exactly so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchRecord {
+    /// Empty for the user's shell.
+    pub argv: Vec<String>,
+    /// Set on top of the server's environment.
+    pub env: Vec<(String, String)>,
+    pub unset_env: Vec<String>,
+    pub cwd: String,
+}
+
+/// A Terminal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Terminal {
+    pub id: TerminalId,
+    pub pane_key: PaneKey,
+    /// The tab that shows it; the part of the pane key before the colon.
+    pub tab_id: String,
+    pub worktree_id: Option<String>,
+    pub worktree_path: String,
+    pub branch: Option<String>,
+    /// Given by a person or verb; the program's own title is live state, not stored here.
+    pub title: Option<String>,
+    /// The preset that runs in it, where one does.
+    pub agent: Option<String>,
+    pub launch: LaunchRecord,
+    pub size: TermSize,
+    pub life: TerminalLife,
+    pub incarnation: IncarnationId,
+    pub pid: Option<u32>,
+    pub end: Option<ProcessEnd>,
+    /// The Run and the Dispatch it was made for.
+    pub run_id: Option<RunId>,
+    pub dispatch_id: Option<DispatchId>,
+    pub created_at: Timestamp,
+    /// A person typed into it: it is theirs (contract 3.6 `user_takeover`).
+    pub is_user_typed: bool,
+}

@@ -1,0 +1,239 @@
+//! redb behind typed doors: rows, their indices, the event log and the request ledger.
+//!
+//! One file, owned by the server alone. It decides nothing: `ops` says what to write. A command runs
+//! in a [`tx::Tx`] of its own; a batch of them becomes durable with one [`Store::sync`], and only
+//! then may replies go out (design 3, group commit). A damaged file is never overwritten.
+
+mod codec;
+pub mod ledger;
+pub mod log;
+mod migrate;
+pub mod rows;
+mod tables;
+pub mod tx;
+
+use std::path::{Path, PathBuf};
+use tx::Tx;
+
+/// Why the store could not do what it was asked.
+#[derive(Debug)]
+pub enum StoreError {
+    /// The file cannot be opened or read for what it is. It was left untouched.
+    Damaged { path: PathBuf, copy: Option<PathBuf>, detail: String },
+    /// The directory or file cannot be written: read-only, or the disk is full.
+    Unwritable { path: PathBuf, detail: String },
+    /// The file was written by a newer orca.
+    TooNew { found: u64, known: u64 },
+    /// Another process has the file open.
+    Busy { path: PathBuf },
+    /// A row does not decode.
+    BadRow { table: &'static str, key: String, detail: String },
+    /// A unique index already holds another row.
+    Conflict { index: &'static str, value: String },
+    /// A write was tried in a snapshot.
+    ReadOnly,
+    /// The database failed in the middle of an operation.
+    Database(String),
+}
+
+impl std::fmt::Display for StoreError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Damaged { path, copy, detail } => {
+                write!(f, "the database {} cannot be read ({detail}); it was left as it is", path.display())?;
+                match copy {
+                    Some(copy) => write!(f, ". The copy made at the last good start is {}", copy.display()),
+                    None => Ok(()),
+                }
+            }
+            Self::Unwritable { path, detail } => write!(f, "{} cannot be written: {detail}", path.display()),
+            Self::TooNew { found, known } => {
+                write!(
+                    f,
+                    "the database has schema version {found}, this orca knows up to {known}; nothing was touched"
+                )
+            }
+            Self::Busy { path } => write!(f, "another process has {} open", path.display()),
+            Self::BadRow { table, key, detail } => {
+                write!(f, "row {key:?} of {table} does not decode: {detail}")
+            }
+            Self::Conflict { index, value } => write!(f, "{index} {value:?} is taken"),
+            Self::ReadOnly => f.write_str("this is a snapshot, nothing can be written to it"),
+            Self::Database(detail) => write!(f, "the database failed: {detail}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+impl StoreError {
+    /// Wraps what redb says in the middle of an operation; a failure of the disk is told apart.
+    fn database(error: impl Into<redb::Error>) -> Self {
+        match error.into() {
+            redb::Error::Io(io) if is_disk_refusal(&io) => {
+                Self::Unwritable { path: PathBuf::from("the database"), detail: io.to_string() }
+            }
+            other => Self::Database(other.to_string()),
+        }
+    }
+}
+
+fn is_disk_refusal(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as K;
+    matches!(
+        error.kind(),
+        K::StorageFull | K::QuotaExceeded | K::ReadOnlyFilesystem | K::PermissionDenied | K::FileTooLarge
+    )
+}
+
+/// The open database.
+pub struct Store {
+    database: redb::Database,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Store")
+    }
+}
+
+impl Store {
+    /// Opens the file at `path`, or makes it; then keeps a copy as `<path>.last-good`.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let copy = last_good(path);
+        let is_new = !path.exists();
+        if is_new {
+            make_private_file(path)?;
+        }
+        let database = redb::Builder::new()
+            .set_cache_size(16 << 20)
+            .create(path)
+            .map_err(|error| open_error(path, &copy, error))?;
+        let store = Self { database };
+        let prepared = store.prepare();
+        match prepared {
+            Err(StoreError::Database(detail)) => {
+                return Err(StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), detail });
+            }
+            other => other?,
+        }
+        if !is_new {
+            keep_copy(path, &copy)?;
+        }
+        Ok(store)
+    }
+
+    /// A store that lives in memory only, for tests.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let backend = redb::backends::InMemoryBackend::new();
+        let database = redb::Builder::new()
+            .create_with_backend(backend)
+            .map_err(|e| StoreError::Database(e.to_string()))?;
+        let store = Self { database };
+        store.prepare()?;
+        Ok(store)
+    }
+
+    fn prepare(&self) -> Result<(), StoreError> {
+        let mut tx = self.write()?;
+        tx.make_tables()?;
+        migrate::run(&mut tx)?;
+        tx.commit_durable()
+    }
+
+    /// Begins a command's own transaction. Dropped without a commit, it leaves nothing behind.
+    pub fn write(&self) -> Result<Tx, StoreError> {
+        self.database.begin_write().map(Tx::writing).map_err(StoreError::database)
+    }
+
+    /// A snapshot of what was last committed.
+    pub fn read(&self) -> Result<Tx, StoreError> {
+        use redb::ReadableDatabase as _;
+        self.database.begin_read().map(Tx::reading).map_err(StoreError::database)
+    }
+
+    /// Makes every commit so far durable.
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.write()?.commit_durable()
+    }
+}
+
+fn last_good(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".last-good");
+    path.with_file_name(name)
+}
+
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.exists().then(|| path.to_owned())
+}
+
+fn open_error(path: &Path, copy: &Path, error: redb::DatabaseError) -> StoreError {
+    match error {
+        redb::DatabaseError::DatabaseAlreadyOpen => StoreError::Busy { path: path.to_owned() },
+        redb::DatabaseError::Storage(redb::StorageError::Io(io)) if is_disk_refusal(&io) => {
+            StoreError::Unwritable { path: path.to_owned(), detail: io.to_string() }
+        }
+        other => {
+            StoreError::Damaged { path: path.to_owned(), copy: existing(copy), detail: other.to_string() }
+        }
+    }
+}
+
+fn make_private_file(path: &Path) -> Result<(), StoreError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .mode(0o600)
+        .open(path)
+        .map(drop)
+        .map_err(|io| StoreError::Unwritable { path: path.to_owned(), detail: io.to_string() })
+}
+
+/// Copies the file that was just found good, by way of a temporary name.
+fn keep_copy(path: &Path, copy: &Path) -> Result<(), StoreError> {
+    let unwritable =
+        |io: std::io::Error| StoreError::Unwritable { path: copy.to_owned(), detail: io.to_string() };
+    let temporary = copy.with_extension("copying");
+    std::fs::copy(path, &temporary).map_err(unwritable)?;
+    std::fs::rename(&temporary, copy).map_err(unwritable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_file_is_named_and_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        drop(Store::open(&path).unwrap());
+        drop(Store::open(&path).unwrap());
+        let damage = b"not a database at all, but long enough to be looked at".repeat(40);
+        std::fs::write(&path, &damage).unwrap();
+        match Store::open(&path) {
+            Err(StoreError::Damaged { copy: Some(copy), .. }) => assert!(copy.exists()),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), damage);
+    }
+
+    #[test]
+    fn the_file_is_private() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        drop(Store::open(&path).unwrap());
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_second_opener_is_told_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        let first = Store::open(&path).unwrap();
+        assert!(matches!(Store::open(&path), Err(StoreError::Busy { .. })));
+        drop(first);
+    }
+}

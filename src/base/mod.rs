@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod code;
+pub mod grid;
 pub mod id;
 pub mod input;
 pub mod path;

@@ -2,10 +2,16 @@
 //!
 //! * [`base`]: ids, clock, codes, text, paths; knows nothing of the domain.
 //! * [`model`]: what exists and what may happen: states, transitions, events, effects. Pure.
+//! * [`proto`]: the wire: calls, replies, row views, frames.
 //! * [`store`]: redb behind typed doors.
+//! * [`ops`]: one verb, one function; the rules of orchestration. No I/O, no async.
+//! * [`cli`]: the command line: parse, ask, print.
 //!
 //! Imports point down only; `tests/tidy.rs` holds the exact table.
 
 pub mod base;
+pub mod cli;
 pub mod model;
+pub mod ops;
+pub mod proto;
 pub mod store;

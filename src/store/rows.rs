@@ -97,13 +97,15 @@ rows! {
         }
         entries
     };
-    // `task` <task>: by attempt. `run` <run>: by creation. `all`. Active ones only: `active_run` <run>,
+    // `task` <task>: by attempt. `run` <run>: by creation. `all`. `proof`.
+    // Active ones only: `active_run` <run>,
     // `active_task` <task> (unique), `active_terminal` <handle> (unique), `active_pane` <leaf> (unique).
     Dispatch, "dispatch", "dispatch_index", row => row.id.to_string(), {
         let mut entries = vec![
             entry("task", row.task_id.as_str(), format!("{:08}", row.attempt)),
             entry("run", row.run_id.as_str(), moment(row.created_at)),
             entry("all", "", moment(row.created_at)),
+            entry("proof", row.proof.as_str(), ""),
         ];
         if let Some(handle) = &row.assignee_handle {
             entries.push(entry("terminal", handle.as_str(), moment(row.created_at)));

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
 
 enum Inner {
-    Write(redb::WriteTransaction),
+    Write(Box<redb::WriteTransaction>),
     Read(redb::ReadTransaction),
 }
 
@@ -32,12 +32,9 @@ impl std::fmt::Debug for Tx {
     }
 }
 
-type RowTableDef = super::tables::RowTable;
-type IndexTableDef = super::tables::IndexTable;
-
 impl Tx {
     pub(super) fn writing(tx: redb::WriteTransaction) -> Self {
-        Self { inner: Inner::Write(tx), touched: Vec::new() }
+        Self { inner: Inner::Write(Box::new(tx)), touched: Vec::new() }
     }
 
     pub(super) fn reading(tx: redb::ReadTransaction) -> Self {

@@ -1,0 +1,113 @@
+//! A command line verb and the one driver that runs them all.
+
+use super::out::Out;
+use super::transport::Transport;
+use crate::proto::Call;
+use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
+use crate::proto::error::ErrorBody;
+
+/// What a verb knows of where it was called.
+pub struct Session<'a> {
+    pub transport: &'a mut dyn Transport,
+    pub out: Out<'a>,
+    pub is_json: bool,
+    /// What the environment says of the caller.
+    pub origin: Origin,
+    /// Makes the id of a request that carries none.
+    pub new_request_id: &'a mut dyn FnMut() -> String,
+}
+
+/// One verb of the command line: its flags as a struct.
+pub trait Verb {
+    type Call: Call;
+    /// The call these flags mean.
+    fn call(&self) -> Result<Self::Call, ErrorBody>;
+    /// The reply for a person.
+    fn text(&self, reply: &<Self::Call as Call>::Reply) -> String;
+    /// The exit code of a success (contract 2.2).
+    fn exit(&self, _reply: &<Self::Call as Call>::Reply) -> u8 {
+        0
+    }
+    /// `--retry-request`.
+    fn retry_request(&self) -> Option<&str> {
+        None
+    }
+}
+
+/// Runs a verb: call, `--json` or text, exit code.
+pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
+    let call = match verb.call() {
+        Ok(call) => call,
+        Err(error) => return fail(session, &Response::new("local", None, Err(error))),
+    };
+    let response = ask(&call, verb.retry_request(), session);
+    let reply = match (&response.result, response.ok) {
+        (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),
+        (_, _) => return fail(session, &response),
+    };
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(error) => {
+            let body = ErrorBody::new(
+                crate::base::code::ErrorCode::IncompatibleRuntime,
+                format!("The server's reply does not have the shape this orca knows: {error}."),
+            )
+            .next_step("orca server restart");
+            return fail(
+                session,
+                &Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(body)),
+            );
+        }
+    };
+    if session.is_json {
+        session.out.json(&response);
+    } else {
+        let mut text = verb.text(&reply);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        session.out.data(&text);
+    }
+    verb.exit(&reply)
+}
+
+/// Sends a call and brings the response, also when no server answers.
+pub fn ask<C: Call>(call: &C, retry_request: Option<&str>, session: &mut Session<'_>) -> Response {
+    let params = match serde_json::to_value(call) {
+        Ok(params) => params,
+        Err(error) => return Response::new("local", None, Err(ErrorBody::bad_params(C::METHOD, &error))),
+    };
+    let request_id = retry_request.map_or_else(&mut session.new_request_id, str::to_owned);
+    let request = Request {
+        id: request_id.clone(),
+        method: C::METHOD.to_owned(),
+        params,
+        request_id: Some(request_id),
+        origin: session.origin.clone(),
+        contract: CONTRACT_VERSION,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    match session.transport.call(request, &mut |_| ()) {
+        Ok(response) => response,
+        Err(error) => Response::new("local", None, Err(error)),
+    }
+}
+
+/// Prints a failure: the envelope, or the sentence with its next steps. Exit code 1.
+pub fn fail(session: &mut Session<'_>, response: &Response) -> u8 {
+    if session.is_json {
+        session.out.json(response);
+        return 1;
+    }
+    if let Some(error) = &response.error {
+        session.out.talk(&format!(
+            "orca: {} [{}]",
+            crate::base::text::many_lines(&error.message),
+            error.code
+        ));
+        for step in error.next_steps() {
+            session.out.talk(&format!("  try: {}", crate::base::text::one_line(step)));
+        }
+    }
+    1
+}

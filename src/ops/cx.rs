@@ -1,0 +1,282 @@
+//! What a verb works with: its transaction, the moment, fresh ids, the settings, and what the
+//! server knows of the world. A verb has no other way to anything.
+
+use super::error::OpError;
+use crate::base::clock::Timestamp;
+use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
+use crate::model::effect::{Effect, OpenEffect};
+use crate::model::event::{Event, Fact};
+use crate::model::worktree::Place;
+use crate::proto::envelope::Origin;
+use crate::store::tx::Tx;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Rules that a person may set; resolved by `config` before the server starts.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// How deep workers may start workers; 1 means they may not (contract 3.10).
+    pub max_depth: u32,
+    /// The preset for `--agent` omitted.
+    pub default_agent: Option<String>,
+    /// The absolute path of this program, for briefs.
+    pub orca_path: String,
+    /// The state directory, as terminals get it in `ORCA_HOME`.
+    pub state_dir: String,
+    /// Set in every terminal: `TERM`, `COLORTERM`, `TERM_PROGRAM`.
+    pub terminal_env: Vec<(String, String)>,
+    /// The shell of terminals without a command.
+    pub shell: String,
+    /// The agents that are known.
+    pub agents: std::sync::Arc<dyn Agents>,
+}
+
+/// How a worker's agent is started; `agent::launch` answers it, tests answer it simply.
+pub trait Agents: Send + Sync + std::fmt::Debug {
+    /// The ids of all presets.
+    fn ids(&self) -> Vec<String>;
+    /// The canonical id of a preset or alias, or nothing.
+    fn resolve(&self, name: &str) -> Option<String>;
+    /// The argv, environment and way of the brief.
+    fn plan(&self, wish: &LaunchWish) -> Result<LaunchPlan, String>;
+    /// The longest that the agent's shell tool waits, in ms, for the `ask` line of the brief.
+    fn tool_limit_ms(&self, agent: &str) -> Option<u64>;
+}
+
+/// What a worker's terminal is to run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchWish {
+    pub agent: String,
+    pub model: Option<String>,
+    pub effort: Option<String>,
+    /// The brief; None starts the agent without one.
+    pub brief: Option<String>,
+    pub orca_path: String,
+    pub terminal_id: TerminalId,
+    pub cwd: String,
+}
+
+/// What `Agents::plan` answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchPlan {
+    pub argv: Vec<String>,
+    pub env: Vec<(String, String)>,
+    pub unset_env: Vec<String>,
+    pub brief: BriefWay,
+}
+
+/// How the brief reaches the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BriefWay {
+    /// It is in the argv (or in a file that the argv names).
+    Argument,
+    /// It is pasted once the agent is ready.
+    Paste,
+    /// The agent takes none and reads its environment.
+    Environment,
+}
+
+/// What the server knows of the living world, asked without side effects.
+pub trait World {
+    /// Somebody already waits on this Run's mailbox.
+    fn has_waiter(&self, run: &RunId) -> bool;
+    /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.
+    fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
+    /// What a live terminal shows; None when there is no process.
+    fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
+    /// Lines of a terminal's output (live or archived).
+    fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage>;
+}
+
+/// A live terminal's facts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LiveFacts {
+    /// `working`, `blocked`, `idle`, `done`, `error` or `unknown`.
+    pub activity: String,
+    pub activity_detail: Option<String>,
+    pub activity_since: Timestamp,
+    pub last_output_at: Option<Timestamp>,
+    pub title: String,
+    /// The agent's process itself, not just the shell around it, is alive.
+    pub is_process_alive: bool,
+    /// The name of the foreground process, where it is known.
+    pub foreground: Option<String>,
+}
+
+/// Which lines of a terminal's output are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReadWish {
+    /// The first line, by its absolute number; None for the newest tail.
+    pub cursor: Option<u64>,
+    pub limit: usize,
+    /// The visible screen instead of the stream.
+    pub is_screen: bool,
+}
+
+/// A page of output.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutputPage {
+    pub lines: Vec<String>,
+    pub oldest: u64,
+    /// The number of the line after the last one of this page.
+    pub next: u64,
+    /// The number after the newest line there is.
+    pub latest: u64,
+    pub is_truncated: bool,
+    pub is_archived: bool,
+}
+
+/// Who sent the call, before the verb says on whose behalf.
+#[derive(Debug, Clone, Default)]
+pub struct CallerFacts {
+    pub origin: Origin,
+    /// The terminal whose child the calling process is, by its parent chain.
+    pub ancestry: Option<TerminalId>,
+    /// The checkout around the caller's directory, where the call needs it.
+    pub place: Option<Place>,
+    /// The key under which receipts are kept.
+    pub credential: String,
+    /// The call comes from an attached screen: a person's own keys.
+    pub is_screen: bool,
+}
+
+/// Something to do once the transaction is durable that must never be repeated after a crash, so it
+/// is not recorded: typing, resizing, waking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Act {
+    /// Bytes a caller wants typed as they are.
+    Type { terminal: TerminalId, bytes: Vec<u8> },
+    /// A text with its Enter, as one item of the terminal's queue (design 4).
+    Prompt { terminal: TerminalId, text: String },
+    /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
+    CancelWaits { run: RunId },
+}
+
+/// A verb's answer.
+#[derive(Debug)]
+pub enum Answer {
+    /// The reply.
+    Done(Value),
+    /// No reply yet: the server asks again after each commit, and at the deadline.
+    Wait(Wait),
+}
+
+/// A call that waits. It is data, stored with the receipt, so that a retry after a restart goes on
+/// waiting instead of doing it again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Wait {
+    pub on: WaitOn,
+    pub deadline: Option<Timestamp>,
+    pub began: Timestamp,
+}
+
+/// What a call waits for; each is answered by the `resume` of the file that made it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "for")]
+pub enum WaitOn {
+    /// `check --wait` of a Run's consumer.
+    RunMail { run: RunId, generation: u64, types: Vec<String>, acknowledged: Option<Value>, by: String },
+    /// `check --wait` of a worker or plain terminal.
+    Mail { mailbox: String, types: Vec<String> },
+    /// `ask`.
+    Answer { message: String, timeout_ms: u64 },
+    /// `worker-start`: the brief is delivered, or the start failed.
+    WorkerStart { dispatch: DispatchId, timeout_ms: u64 },
+    /// `worker-stop`, `worker-release`: the terminal is closed.
+    WorkerEnd { dispatch: DispatchId, verb: String },
+    /// `worktree create`, `terminal create`, `terminal close`: an effect has its outcome.
+    Effect { effect: EffectId, then: Value },
+    /// `terminal wait`.
+    Terminal { terminal: TerminalId, condition: String },
+}
+
+/// Why a waiting call is asked again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// Something was committed or a terminal's live state changed.
+    Changed,
+    /// Its deadline passed.
+    Deadline,
+}
+
+/// What a transaction leaves for the server besides its rows.
+#[derive(Debug, Default)]
+pub struct Leftovers {
+    pub events: Vec<Event>,
+    pub effects: Vec<OpenEffect>,
+    pub acts: Vec<Act>,
+}
+
+/// The context of one verb.
+pub struct Cx<'a> {
+    pub tx: Tx,
+    pub now: Timestamp,
+    pub ids: &'a mut dyn IdSource,
+    pub rules: &'a Rules,
+    pub world: &'a dyn World,
+    /// This server's id; a new one for every start (contract 3.5 `runtime_epoch`).
+    pub runtime_id: &'a str,
+    pub caller: CallerFacts,
+    left: Leftovers,
+    /// Who acts, for events: set by `caller::resolve`.
+    pub(super) by: String,
+}
+
+impl<'a> Cx<'a> {
+    /// A context for one call or outcome.
+    pub fn new(
+        tx: Tx,
+        now: Timestamp,
+        ids: &'a mut dyn IdSource,
+        rules: &'a Rules,
+        world: &'a dyn World,
+        runtime_id: &'a str,
+        caller: CallerFacts,
+    ) -> Self {
+        Self {
+            tx,
+            now,
+            ids,
+            rules,
+            world,
+            runtime_id,
+            caller,
+            left: Leftovers::default(),
+            by: String::from("orca"),
+        }
+    }
+
+    /// Records a fact in this transaction.
+    pub fn emit(&mut self, fact: Fact) -> Result<(), OpError> {
+        let by = self.by.clone();
+        let event = self.tx.append_event(fact, &by, self.now)?;
+        self.left.events.push(event);
+        Ok(())
+    }
+
+    /// Records that something must be done, to be done after the commit; the outcome comes back to
+    /// `ops::advance` under the same id, with `then` as it was given here.
+    pub fn request(
+        &mut self,
+        effect: Effect,
+        dispatch_id: Option<DispatchId>,
+        then: Option<Value>,
+    ) -> Result<EffectId, OpError> {
+        let id = EffectId::new(self.ids);
+        let open = OpenEffect { id: id.clone(), effect, dispatch_id, then, requested_at: self.now };
+        self.tx.put(&open)?;
+        self.left.effects.push(open);
+        Ok(id)
+    }
+
+    /// Leaves something to be done after the commit that is not repeated after a crash.
+    pub fn act(&mut self, act: Act) {
+        self.left.acts.push(act);
+    }
+
+    /// Ends the verb: the transaction and what it leaves.
+    pub fn finish(self) -> (Tx, Leftovers) {
+        (self.tx, self.left)
+    }
+}

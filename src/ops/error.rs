@@ -1,0 +1,91 @@
+//! Why a verb refused, and the one place that turns it into a code, a sentence and next steps.
+
+use crate::base::code::ErrorCode;
+use crate::base::id::BadId;
+use crate::model::Refused;
+use crate::proto::error::ErrorBody;
+use crate::store::StoreError;
+
+/// Why a verb did not do what it was asked.
+#[derive(Debug)]
+pub enum OpError {
+    /// A rule of the contract refused it; the body is what the caller sees.
+    Refused(Box<ErrorBody>),
+    /// A state machine refused it.
+    Lifecycle(Refused),
+    /// The store failed.
+    Store(StoreError),
+    /// Something that cannot happen did; the transaction is aborted and everybody else goes on.
+    Bug(String),
+}
+
+impl From<StoreError> for OpError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Refused> for OpError {
+    fn from(refused: Refused) -> Self {
+        Self::Lifecycle(refused)
+    }
+}
+
+impl From<ErrorBody> for OpError {
+    fn from(body: ErrorBody) -> Self {
+        Self::Refused(Box::new(body))
+    }
+}
+
+impl From<BadId> for OpError {
+    fn from(bad: BadId) -> Self {
+        refuse(ErrorCode::InvalidArgument, format!("{bad}.")).into()
+    }
+}
+
+/// A refusal with a code and a sentence; add next steps and data to it.
+pub fn refuse(code: ErrorCode, message: impl Into<String>) -> ErrorBody {
+    ErrorBody::new(code, message)
+}
+
+/// A flag or value that is missing, malformed or contradicts another.
+pub fn invalid(message: impl Into<String>) -> OpError {
+    refuse(ErrorCode::InvalidArgument, message).into()
+}
+
+impl From<OpError> for ErrorBody {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Refused(body) => *body,
+            OpError::Lifecycle(refused) => {
+                Self::new(ErrorCode::LifecycleConflict, format!("Not possible: {refused}."))
+            }
+            OpError::Store(error) => store_body(&error),
+            OpError::Bug(detail) => Self::new(
+                ErrorCode::RuntimeError,
+                format!(
+                    "orca met a state it does not know ({detail}). Nothing was changed; please report it."
+                ),
+            ),
+        }
+    }
+}
+
+/// What a caller is told of a store failure.
+pub fn store_body(error: &StoreError) -> ErrorBody {
+    let message = format!("{error}.");
+    match error {
+        StoreError::Damaged { .. } => {
+            ErrorBody::new(ErrorCode::StoreDamaged, message).next_step("orca status --json")
+        }
+        StoreError::Unwritable { .. } => ErrorBody::new(ErrorCode::StoreUnwritable, message),
+        StoreError::TooNew { .. } => ErrorBody::new(ErrorCode::IncompatibleRuntime, message),
+        StoreError::Busy { .. } => {
+            ErrorBody::new(ErrorCode::RuntimeUnavailable, message).next_step("orca server status")
+        }
+        StoreError::BadRow { .. }
+        | StoreError::Conflict { .. }
+        | StoreError::ReadOnly
+        | StoreError::Database(_) => ErrorBody::new(ErrorCode::RuntimeError, message),
+    }
+}

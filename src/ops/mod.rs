@@ -1,0 +1,183 @@
+//! One verb, one function: `(&mut Cx, call) -> Answer`. The rules of orchestration; no I/O, no async,
+//! no clock, no randomness of its own.
+//!
+//! [`handle`] wraps every verb with what is the same for all: the ledger (a request id used again
+//! gets the recorded answer) and the `mutation` field. A verb resolves its caller, loads, asks
+//! `model` for the next state, writes, emits facts, requests effects and builds its reply.
+
+pub mod caller;
+pub mod cx;
+pub mod error;
+pub mod run;
+pub mod view;
+
+use crate::base::code::ErrorCode;
+use crate::model::request::{Receipt, RequestState};
+use crate::proto::envelope::Mutation;
+use crate::proto::{AnyCall, CallKind};
+use crate::store::ledger;
+use cx::{Answer, Cx, Wait, WaitOn, Wake};
+use error::{OpError, refuse};
+use serde::Serialize;
+use serde_json::Value;
+
+/// A reply as an answer.
+fn reply<T: Serialize>(reply: &T) -> Result<Answer, OpError> {
+    serde_json::to_value(reply).map(Answer::Done).map_err(|error| OpError::Bug(error.to_string()))
+}
+
+/// Runs one call. `request_id` is the durable id of a mutation; `params` its parameters as sent.
+pub fn handle(
+    cx: &mut Cx<'_>,
+    call: AnyCall,
+    request_id: Option<&str>,
+    params: &Value,
+) -> Result<Answer, OpError> {
+    let request_id = match (call.kind(), request_id) {
+        (CallKind::Mutation, Some(id)) => id,
+        (CallKind::Mutation, None) | (CallKind::Read, _) => return route(cx, call),
+    };
+    if request_id.is_empty() || request_id.len() > 128 || request_id.chars().any(char::is_control) {
+        return Err(error::invalid("The request id must be 1 to 128 printable characters."));
+    }
+    let method = call.method();
+    let params_hash = ledger::hash_params(params);
+    let credential = cx.caller.credential.clone();
+    if let Some(receipt) = cx.tx.receipt(&credential, request_id)? {
+        return replay(cx, &receipt, method, &params_hash);
+    }
+    if !cx.tx.has_room_for_receipt(cx.now)? {
+        return Err(refuse(
+            ErrorCode::MutationLedgerFull,
+            "Too many requests are still open; nothing was done.",
+        )
+        .into());
+    }
+    let answer = route(cx, call)?;
+    let mut receipt = Receipt {
+        id: request_id.to_owned(),
+        caller: credential,
+        method: method.to_owned(),
+        params_hash,
+        state: RequestState::Pending,
+        result: None,
+        wait: None,
+        created_at: cx.now,
+        updated_at: cx.now,
+    };
+    let answer = match answer {
+        Answer::Done(result) => {
+            let result = with_mutation(result, request_id, false);
+            receipt.state = RequestState::Completed;
+            receipt.result = Some(result.clone());
+            Answer::Done(result)
+        }
+        Answer::Wait(wait) => {
+            receipt.wait = serde_json::to_value(&wait).ok();
+            Answer::Wait(wait)
+        }
+    };
+    cx.tx.put_receipt(&receipt)?;
+    Ok(answer)
+}
+
+/// The answer to a request id that was used before (contract 10).
+fn replay(cx: &mut Cx<'_>, receipt: &Receipt, method: &str, params_hash: &str) -> Result<Answer, OpError> {
+    if receipt.method != method || receipt.params_hash != params_hash {
+        return Err(refuse(
+            ErrorCode::RequestMismatch,
+            format!("The request id was used for another request ({}).", receipt.method),
+        )
+        .with("requestId", &receipt.id)
+        .next_step(format!("orca orchestration request-show --request {} --json", receipt.id))
+        .into());
+    }
+    if let Some(result) = &receipt.result {
+        return Ok(Answer::Done(with_mutation(result.clone(), &receipt.id, true)));
+    }
+    let wait = receipt.wait.clone().and_then(|wait| serde_json::from_value::<Wait>(wait).ok());
+    match wait {
+        Some(wait) => resume(cx, wait, Wake::Changed).map(|answer| match answer {
+            Answer::Done(result) => Answer::Done(with_mutation(result, &receipt.id, true)),
+            Answer::Wait(wait) => Answer::Wait(wait),
+        }),
+        None => Err(refuse(ErrorCode::OperationUnknown, "A restart hides whether this request took effect.")
+            .with("requestId", &receipt.id)
+            .next_step(format!("orca orchestration request-show --request {} --json", receipt.id))
+            .into()),
+    }
+}
+
+/// Asks a waiting call again; a finished mutation's receipt is completed with it.
+pub fn handle_wake(
+    cx: &mut Cx<'_>,
+    wait: Wait,
+    wake: Wake,
+    request_id: Option<&str>,
+) -> Result<Answer, OpError> {
+    let answer = resume(cx, wait, wake)?;
+    let Some(request_id) = request_id else { return Ok(answer) };
+    let credential = cx.caller.credential.clone();
+    let Some(mut receipt) = cx.tx.receipt(&credential, request_id)? else { return Ok(answer) };
+    match answer {
+        Answer::Done(result) => {
+            let result = with_mutation(result, request_id, false);
+            receipt.state = RequestState::Completed;
+            receipt.result = Some(result.clone());
+            receipt.updated_at = cx.now;
+            cx.tx.put_receipt(&receipt)?;
+            Ok(Answer::Done(result))
+        }
+        Answer::Wait(wait) => Ok(Answer::Wait(wait)),
+    }
+}
+
+fn with_mutation(mut result: Value, request_id: &str, replayed: bool) -> Value {
+    let mutation = Mutation { request_id: request_id.to_owned(), replayed };
+    if let (Value::Object(fields), Ok(mutation)) = (&mut result, serde_json::to_value(mutation)) {
+        fields.insert(String::from("mutation"), mutation);
+    }
+    result
+}
+
+/// Every call to its verb.
+fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
+    match call {
+        // Run
+        AnyCall::RunCreate(call) => run::create(cx, call),
+        AnyCall::RunUse(call) => run::use_run(cx, call),
+        AnyCall::RunCurrent(call) => run::current(cx, call),
+        AnyCall::RunList(call) => run::list(cx, call),
+        AnyCall::RunShow(call) => run::show(cx, call),
+        // Task
+
+        // Dispatch
+
+        // Worker
+
+        // Mail
+
+        // Gate
+
+        // Request
+
+        // Repo
+
+        // Worktree
+
+        // Terminal
+    }
+}
+
+/// Every waiting call to the file that made it wait.
+fn resume(_cx: &mut Cx<'_>, wait: Wait, _wake: Wake) -> Result<Answer, OpError> {
+    match &wait.on {
+        WaitOn::RunMail { .. }
+        | WaitOn::Mail { .. }
+        | WaitOn::Answer { .. }
+        | WaitOn::WorkerStart { .. }
+        | WaitOn::WorkerEnd { .. }
+        | WaitOn::Effect { .. }
+        | WaitOn::Terminal { .. } => Err(OpError::Bug(String::from("nobody made this wait"))),
+    }
+}

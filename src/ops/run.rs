@@ -1,0 +1,135 @@
+//! Run verbs: create, bind, list, show.
+
+use super::caller::{self, Caller};
+use super::cx::{Act, Answer, Cx};
+use super::error::{OpError, invalid, refuse};
+use super::reply;
+use crate::base::code::ErrorCode;
+use crate::base::id::RunId;
+use crate::base::text;
+use crate::model::delivery::{Delivery, DeliveryState};
+use crate::model::event::{EventKind, Fact};
+use crate::model::run::{Consumer, Run};
+use crate::proto::row::RunRow;
+use crate::proto::run::{
+    Binding, CurrentRun, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunShow, RunUse, Runs,
+};
+
+const PAGE: usize = 50;
+/// The longest objective, in bytes.
+const MAX_OBJECTIVE_BYTES: usize = 64 << 10;
+
+/// `run-create`: a new Run, bound to the caller; another Run of the same pane is unbound.
+pub fn create(cx: &mut Cx<'_>, call: RunCreate) -> Result<Answer, OpError> {
+    let objective = text::many_lines(&call.objective).trim().to_owned();
+    if objective.is_empty() {
+        return Err(invalid("--objective must say what the team should reach."));
+    }
+    if objective.len() > MAX_OBJECTIVE_BYTES {
+        return Err(invalid("--objective is over 64 KiB; put the long text into a file and name it."));
+    }
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    release_binding(cx, &caller, None)?;
+    let run = Run {
+        id: RunId::new(cx.ids),
+        objective,
+        consumer: Some(caller.consumer()),
+        consumer_generation: 1,
+        created_at: cx.now,
+        updated_at: cx.now,
+    };
+    cx.tx.put(&run)?;
+    remember_for_user(cx, &caller, &run)?;
+    cx.emit(
+        Fact::new(EventKind::RunCreated, text::cut_chars(&text::one_line(&run.objective), 120))
+            .of_run(&run.id),
+    )?;
+    reply(&RunBound { run: RunRow::from(&run), binding: Binding { consumer_generation: 1 } })
+}
+
+/// `run-use`: binds the caller to an existing Run and fences whoever was bound before.
+pub fn use_run(cx: &mut Cx<'_>, call: RunUse) -> Result<Answer, OpError> {
+    if call.takeover_legacy {
+        return Err(invalid("--takeover-legacy only applies to adopted Runs; this orca has none."));
+    }
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let mut run = caller::named_run(cx, &call.id)?;
+    release_binding(cx, &caller, Some(&run.id))?;
+    if run.bind(Some(caller.consumer()), cx.now) {
+        fence_outstanding(cx, &run.id)?;
+        cx.tx.put(&run)?;
+        cx.act(Act::CancelWaits { run: run.id.clone() });
+        let detail = format!("bound to {} (generation {})", caller.handle(), run.consumer_generation);
+        cx.emit(Fact::new(EventKind::RunBound, detail).of_run(&run.id))?;
+    }
+    remember_for_user(cx, &caller, &run)?;
+    let binding = Binding { consumer_generation: run.consumer_generation };
+    reply(&RunBound { run: RunRow::from(&run), binding })
+}
+
+/// A pane has at most one Run (contract 3.9): the one it has is unbound, unless it is `keep`. The
+/// person may hold several.
+fn release_binding(cx: &mut Cx<'_>, caller: &Caller, keep: Option<&RunId>) -> Result<(), OpError> {
+    if caller.terminal.is_none() {
+        return Ok(());
+    }
+    let Some(mut old) = caller::bound_run(cx, caller)?.filter(|old| Some(&old.id) != keep) else {
+        return Ok(());
+    };
+    old.bind(None, cx.now);
+    fence_outstanding(cx, &old.id)?;
+    cx.tx.put(&old)?;
+    cx.act(Act::CancelWaits { run: old.id.clone() });
+    cx.emit(Fact::new(EventKind::RunBound, "unbound: its coordinator took another Run").of_run(&old.id))
+}
+
+/// The outstanding Delivery of a Run whose binding changed is fenced; its messages stay unread and
+/// are batched again for the new consumer (contract 3.8).
+fn fence_outstanding(cx: &mut Cx<'_>, run: &RunId) -> Result<(), OpError> {
+    if let Some(mut delivery) = cx.tx.first::<Delivery>("outstanding", run.as_str())? {
+        delivery.state = DeliveryState::Fenced;
+        cx.tx.put(&delivery)?;
+    }
+    Ok(())
+}
+
+fn remember_for_user(cx: &mut Cx<'_>, caller: &Caller, run: &Run) -> Result<(), OpError> {
+    match caller.consumer() {
+        Consumer::User => Ok(cx.tx.set_meta("user_run", &run.id.to_string())?),
+        Consumer::Terminal { .. } => Ok(()),
+    }
+}
+
+/// `run-current`: the Run the caller is bound to, if any.
+pub fn current(cx: &mut Cx<'_>, call: RunCurrent) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let run = caller::bound_run(cx, &caller)?;
+    reply(&CurrentRun { run: run.as_ref().map(RunRow::from) })
+}
+
+/// `run-list`: newest first; the cursor is opaque.
+pub fn list(cx: &mut Cx<'_>, call: RunList) -> Result<Answer, OpError> {
+    let limit = call.limit.map_or(PAGE, |limit| (limit as usize).clamp(1, PAGE));
+    let all = cx.tx.list_newest::<Run>("all", "", usize::MAX)?;
+    let start = match call.cursor.as_deref() {
+        None => 0,
+        Some(cursor) => {
+            all.iter().position(|run| run.id.as_str() == cursor).map(|position| position + 1).ok_or_else(
+                || {
+                    refuse(ErrorCode::CursorInvalid, "The cursor is not one that run-list gave out.")
+                        .next_step("orca orchestration run-list --json")
+                },
+            )?
+        }
+    };
+    let page: Vec<RunRow> = all.iter().skip(start).take(limit).map(RunRow::from).collect();
+    let has_more = all.len() > start + page.len();
+    let next_cursor = page.last().filter(|_| has_more).map(|run| run.id.to_string());
+    reply(&Runs { runs: page, next_cursor })
+}
+
+/// `run-show`.
+pub fn show(cx: &mut Cx<'_>, call: RunShow) -> Result<Answer, OpError> {
+    let run = caller::named_run(cx, &call.id)?;
+    reply(&OneRun { run: RunRow::from(&run) })
+}

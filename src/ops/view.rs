@@ -1,0 +1,163 @@
+//! Rows as every reader sees them: the CLI's replies, the screen's mirror and the counters are all
+//! made here, so they cannot disagree (design 7.7).
+
+use super::error::OpError;
+use crate::base::id::TaskId;
+use crate::model::dispatch::Dispatch;
+use crate::model::gate::Gate;
+use crate::model::message::{Mailbox, Message, MessageType};
+use crate::model::question::Question;
+use crate::model::resource::Resource;
+use crate::model::run::Run;
+use crate::model::task::{Task, TaskState};
+use crate::model::terminal::Terminal;
+use crate::model::worker::Worker;
+use crate::model::worktree::Worktree;
+use crate::proto::event::RowView;
+use crate::proto::row::{
+    DispatchRow, GateRow, MessageRow, QuestionRow, RunRow, TaskRow, TerminalRow, UnmetDependency, WorkerRow,
+    WorktreeRow,
+};
+use crate::store::rows::Row;
+use crate::store::tx::{Touched, Tx};
+
+/// A Task with its active attempt and the dependencies it still waits for.
+pub fn task(tx: &Tx, task: &Task) -> Result<TaskRow, OpError> {
+    let active = tx.first::<Dispatch>("active_task", task.id.as_str())?;
+    Ok(TaskRow::new(task, active.as_ref(), unmet(tx, task)?))
+}
+
+/// The dependencies of a Task that are not completed.
+pub fn unmet(tx: &Tx, task: &Task) -> Result<Vec<UnmetDependency>, OpError> {
+    let mut unmet = Vec::new();
+    for id in &task.deps {
+        let status = dependency_state(tx, id)?;
+        if status != TaskState::Completed {
+            unmet.push(UnmetDependency { id: id.clone(), status });
+        }
+    }
+    Ok(unmet)
+}
+
+fn dependency_state(tx: &Tx, id: &TaskId) -> Result<TaskState, OpError> {
+    let found = tx.get::<Task>(id.as_str())?;
+    found.map(|task| task.status).ok_or_else(|| OpError::Bug(format!("the dependency {id} is not there")))
+}
+
+/// A Worker with its terminal's ownership.
+pub fn worker(tx: &Tx, worker: &Worker) -> Result<WorkerRow, OpError> {
+    Ok(WorkerRow::new(worker, resource_of(tx, worker)?.as_ref()))
+}
+
+/// The ownership record of a Worker's terminal, also after it was transferred.
+pub fn resource_of(tx: &Tx, worker: &Worker) -> Result<Option<Resource>, OpError> {
+    let owned = tx.first::<Resource>("owner", worker.dispatch_id.as_str())?;
+    match owned {
+        Some(resource) => Ok(Some(resource)),
+        None => Ok(tx.first::<Resource>("origin", worker.dispatch_id.as_str())?),
+    }
+}
+
+/// A Worktree with its children.
+pub fn worktree(tx: &Tx, worktree: &Worktree) -> Result<WorktreeRow, OpError> {
+    let children = tx.list::<Worktree>("parent", &worktree.id, usize::MAX)?;
+    Ok(WorktreeRow::new(worktree, children.into_iter().map(|child| child.id).collect()))
+}
+
+/// The view of a changed row, for mirrors; nothing for nouns that no mirror holds.
+pub fn touched(tx: &Tx, touched: &Touched) -> Result<Vec<RowView>, OpError> {
+    let key = touched.key.as_str();
+    let mut views = Vec::new();
+    match touched.table {
+        <Run as Row>::NAME => views.extend(tx.get::<Run>(key)?.map(|run| RowView::Run(RunRow::from(&run)))),
+        <Task as Row>::NAME => {
+            if let Some(found) = tx.get::<Task>(key)? {
+                views.push(RowView::Task(task(tx, &found)?));
+                // Those that wait for it show its state.
+                for waiting in tx.list::<Task>("dep", key, usize::MAX)? {
+                    views.push(RowView::Task(task(tx, &waiting)?));
+                }
+            }
+        }
+        <Dispatch as Row>::NAME => {
+            if let Some(found) = tx.get::<Dispatch>(key)? {
+                views.push(RowView::Dispatch(DispatchRow::from(&found)));
+            }
+        }
+        <Worker as Row>::NAME => {
+            if let Some(found) = tx.get::<Worker>(key)? {
+                views.push(RowView::Worker(worker(tx, &found)?));
+            }
+        }
+        <Resource as Row>::NAME => {
+            if let Some(resource) = tx.get::<Resource>(key)? {
+                for dispatch in [&resource.owner_dispatch_id, &resource.origin_dispatch_id] {
+                    if let Some(found) = tx.get::<Worker>(dispatch.as_str())? {
+                        views.push(RowView::Worker(worker(tx, &found)?));
+                    }
+                }
+            }
+        }
+        <Question as Row>::NAME => {
+            views.extend(tx.get::<Question>(key)?.map(|row| RowView::Question(QuestionRow::from(&row))));
+        }
+        <Gate as Row>::NAME => {
+            views.extend(tx.get::<Gate>(key)?.map(|row| RowView::Gate(GateRow::from(&row))))
+        }
+        <Terminal as Row>::NAME => {
+            views.extend(tx.get::<Terminal>(key)?.map(|row| RowView::Terminal(TerminalRow::from(&row))));
+        }
+        <Worktree as Row>::NAME => {
+            if let Some(found) = tx.get::<Worktree>(key)? {
+                views.push(RowView::Worktree(worktree(tx, &found)?));
+            }
+        }
+        <Message as Row>::NAME => {
+            let message = tx.get::<Message>(key)?.filter(is_for_screens);
+            views.extend(message.map(|row| RowView::Message(MessageRow::from(&row))));
+        }
+        _ => {}
+    }
+    Ok(views)
+}
+
+/// Mail that a person at the screen sees: their own, and what a coordinator should act on.
+fn is_for_screens(message: &Message) -> bool {
+    message.mailbox == Mailbox::User
+        || matches!(message.kind, MessageType::Escalation | MessageType::WorkerDone)
+}
+
+/// Everything a fresh mirror starts with: all Runs with their Tasks, attempts, questions and gates,
+/// and the terminals that are still of use.
+pub fn snapshot(tx: &Tx) -> Result<Vec<RowView>, OpError> {
+    let mut views = Vec::new();
+    for run in tx.list::<Run>("all", "", usize::MAX)? {
+        let id = run.id.as_str();
+        views.push(RowView::Run(RunRow::from(&run)));
+        for found in tx.list::<Task>("run", id, usize::MAX)? {
+            views.push(RowView::Task(task(tx, &found)?));
+        }
+        for dispatch in tx.list::<Dispatch>("run", id, usize::MAX)? {
+            views.push(RowView::Dispatch(DispatchRow::from(&dispatch)));
+            if let Some(found) = tx.get::<Worker>(dispatch.id.as_str())? {
+                views.push(RowView::Worker(worker(tx, &found)?));
+            }
+        }
+        for question in tx.list::<Question>("run", id, usize::MAX)? {
+            views.push(RowView::Question(QuestionRow::from(&question)));
+        }
+        for gate in tx.list::<Gate>("run", id, usize::MAX)? {
+            views.push(RowView::Gate(GateRow::from(&gate)));
+        }
+    }
+    for terminal in tx.list::<Terminal>("all", "", usize::MAX)? {
+        views.push(RowView::Terminal(TerminalRow::from(&terminal)));
+    }
+    for found in tx.list::<Worktree>("all", "", usize::MAX)? {
+        views.push(RowView::Worktree(worktree(tx, &found)?));
+    }
+    for message in tx.list::<Message>("box", &Mailbox::User.to_string(), usize::MAX)? {
+        views.push(RowView::Message(MessageRow::from(&message)));
+    }
+    Ok(views)
+}

@@ -1,0 +1,60 @@
+//! What attached clients and followers are told after a commit: the changed rows, whole, and the
+//! facts that changed them.
+
+use super::row::{
+    DispatchRow, GateRow, MessageRow, QuestionRow, RunRow, TaskRow, TerminalRow, WorkerRow, WorktreeRow,
+};
+use crate::base::clock::Timestamp;
+use crate::base::id::TerminalId;
+use crate::model::event::Event;
+use serde::{Deserialize, Serialize};
+
+/// A changed row; the mirror puts it in place of the one with the same id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", tag = "noun", content = "row")]
+pub enum RowView {
+    Run(RunRow),
+    Task(TaskRow),
+    Dispatch(DispatchRow),
+    Worker(WorkerRow),
+    Question(QuestionRow),
+    Gate(GateRow),
+    Terminal(TerminalRow),
+    Worktree(WorktreeRow),
+    /// Mail to the person, and refused or escalated reports of any Run.
+    Message(MessageRow),
+}
+
+/// What is known of a terminal at this moment and stored nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveRow {
+    pub terminal: TerminalId,
+    /// The program's own title, safe to show.
+    pub title: String,
+    /// `working`, `blocked`, `idle`, `done`, `error` or `unknown`.
+    pub activity: String,
+    /// Why the activity is what it says, for `blocked` the agent's own words.
+    pub activity_detail: Option<String>,
+    pub activity_since: Timestamp,
+    pub last_output_at: Option<Timestamp>,
+    /// A machine's text waits because a person's draft is in the way.
+    pub is_input_held: bool,
+}
+
+/// One step of the mirror.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Change {
+    /// The number of the newest event that this change includes.
+    pub seq: u64,
+    /// Replace everything by these rows instead of adding them.
+    pub is_snapshot: bool,
+    pub rows: Vec<RowView>,
+    /// Rows that are gone (`reset`), as `<noun> <id>`.
+    pub gone: Vec<String>,
+    pub events: Vec<Event>,
+    pub live: Vec<LiveRow>,
+    /// The server's clock, so that ages agree.
+    pub now: Timestamp,
+}

@@ -1,0 +1,6 @@
+//! The single integration binary.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod support;
+mod transcripts;

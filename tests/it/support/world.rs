@@ -1,0 +1,226 @@
+//! The rules in process: an in-memory store, a hand-moved clock, counted ids, a world that is set by
+//! hand, and the real command line in front of it all.
+
+use orca::base::clock::{Clock, Timestamp};
+use orca::base::id::{CountingIds, RunId, TerminalId};
+use orca::cli::transport::Transport;
+use orca::cli::{out::Out, verb::Session};
+use orca::model::effect::OpenEffect;
+use orca::model::event::Event;
+use orca::ops::cx::{
+    Act, Agents, Answer, BriefWay, CallerFacts, Cx, LaunchPlan, LaunchWish, LiveFacts, OutputPage, ReadWish,
+    Rules, Wait, Wake, World as Living,
+};
+use orca::proto::AnyCall;
+use orca::proto::envelope::{Origin, Request, Response};
+use orca::proto::error::ErrorBody;
+use orca::store::Store;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::sync::Arc;
+
+/// Two agents: `argent` takes its brief as an argument, `paster` by paste.
+#[derive(Debug)]
+pub struct TestAgents;
+
+impl Agents for TestAgents {
+    fn ids(&self) -> Vec<String> {
+        vec![String::from("argent"), String::from("paster"), String::from("shell")]
+    }
+    fn resolve(&self, name: &str) -> Option<String> {
+        self.ids().into_iter().find(|id| id == name)
+    }
+    fn plan(&self, wish: &LaunchWish) -> Result<LaunchPlan, String> {
+        let brief = match (wish.agent.as_str(), &wish.brief) {
+            ("argent", Some(_)) => BriefWay::Argument,
+            ("paster", Some(_)) => BriefWay::Paste,
+            (_, _) => BriefWay::Environment,
+        };
+        let mut argv = vec![wish.agent.clone()];
+        if brief == BriefWay::Argument {
+            argv.extend(wish.brief.clone());
+        }
+        Ok(LaunchPlan { argv, env: Vec::new(), unset_env: Vec::new(), brief })
+    }
+    fn tool_limit_ms(&self, _agent: &str) -> Option<u64> {
+        Some(120_000)
+    }
+}
+
+/// What the world answers; tests set it.
+#[derive(Debug, Default)]
+pub struct SetWorld {
+    pub waiters: BTreeSet<RunId>,
+    pub missing: Vec<String>,
+    pub live: BTreeMap<TerminalId, LiveFacts>,
+    pub output: BTreeMap<TerminalId, OutputPage>,
+}
+
+impl Living for SetWorld {
+    fn has_waiter(&self, run: &RunId) -> bool {
+        self.waiters.contains(run)
+    }
+    fn missing_files(&self, _root: &str, files: &[String]) -> Vec<String> {
+        files.iter().filter(|file| self.missing.contains(file)).cloned().collect()
+    }
+    fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
+        self.live.get(terminal).cloned()
+    }
+    fn read_output(&self, terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
+        self.output.get(terminal).cloned()
+    }
+}
+
+/// A server without a server.
+pub struct World {
+    pub store: Store,
+    pub clock: Clock,
+    pub ids: CountingIds,
+    pub rules: Rules,
+    pub living: SetWorld,
+    pub runtime_id: String,
+    /// What the commands so far left, newest last; tests take from these.
+    pub events: Vec<Event>,
+    pub effects: Vec<OpenEffect>,
+    pub acts: Vec<Act>,
+    /// Calls that wait, by request id.
+    pub waiting: BTreeMap<String, (Wait, CallerFacts)>,
+    next_request: u64,
+    /// Who the next command line comes from: a terminal handle, or None for the person.
+    pub sender: Option<String>,
+}
+
+/// What a command line printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    pub stdout: String,
+    pub stderr: String,
+    pub code: u8,
+}
+
+impl World {
+    pub fn new() -> Self {
+        Self {
+            store: Store::in_memory().unwrap(),
+            clock: Clock::manual(Timestamp(1_796_000_000_000)),
+            ids: CountingIds::default(),
+            rules: Rules {
+                max_depth: 1,
+                default_agent: None,
+                orca_path: String::from("/bin/orca"),
+                state_dir: String::from("/state"),
+                terminal_env: Vec::new(),
+                shell: String::from("/bin/sh"),
+                agents: Arc::new(TestAgents),
+            },
+            living: SetWorld::default(),
+            runtime_id: String::from("rt_1"),
+            events: Vec::new(),
+            effects: Vec::new(),
+            acts: Vec::new(),
+            waiting: BTreeMap::new(),
+            next_request: 0,
+            sender: None,
+        }
+    }
+
+    /// Runs `work` in a transaction of its own, committed if it succeeds.
+    pub fn transact<R, E>(
+        &mut self,
+        caller: CallerFacts,
+        work: impl FnOnce(&mut Cx<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        let tx = self.store.write().unwrap();
+        let now = self.clock.now();
+        let mut cx = Cx::new(tx, now, &mut self.ids, &self.rules, &self.living, &self.runtime_id, caller);
+        let result = work(&mut cx)?;
+        let (tx, left) = cx.finish();
+        tx.commit_durable().unwrap();
+        self.events.extend(left.events);
+        self.effects.extend(left.effects);
+        self.acts.extend(left.acts);
+        Ok(result)
+    }
+
+    fn caller(&self, origin: Origin) -> CallerFacts {
+        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
+        CallerFacts { origin, credential, ..CallerFacts::default() }
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<serde_json::Value, ErrorBody> {
+        let call = AnyCall::decode(&request.method, request.params.clone())?;
+        let caller = self.caller(request.origin.clone());
+        let id = request.request_id.clone();
+        let answer = self
+            .transact(caller.clone(), |cx| orca::ops::handle(cx, call, id.as_deref(), &request.params))
+            .map_err(ErrorBody::from)?;
+        match answer {
+            Answer::Done(result) => Ok(result),
+            Answer::Wait(wait) => {
+                self.waiting.insert(request.id.clone(), (wait, caller));
+                Err(ErrorBody::new(orca::base::code::ErrorCode::RuntimeError, "waits")
+                    .with("waiting", &request.id))
+            }
+        }
+    }
+
+    /// Asks a waiting call again; None while it goes on waiting.
+    pub fn wake(&mut self, request_id: &str, wake: Wake) -> Option<Result<serde_json::Value, ErrorBody>> {
+        let (wait, caller) = self.waiting.remove(request_id)?;
+        let answer =
+            self.transact(caller.clone(), |cx| orca::ops::handle_wake(cx, wait, wake, Some(request_id)));
+        match answer {
+            Ok(Answer::Done(result)) => Some(Ok(result)),
+            Ok(Answer::Wait(wait)) => {
+                self.waiting.insert(request_id.to_owned(), (wait, caller));
+                None
+            }
+            Err(error) => Some(Err(error.into())),
+        }
+    }
+
+    /// Runs one command line, as the current sender.
+    pub fn run(&mut self, words: &[String]) -> Printed {
+        let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let code = match orca::cli::parse(&argv) {
+            Ok(parsed) => {
+                let origin = Origin { env_handle: self.sender.clone(), ..Origin::default() };
+                let mut ids = {
+                    let start = self.next_request;
+                    let mut n = start;
+                    move || {
+                        n += 1;
+                        format!("req-{n}")
+                    }
+                };
+                self.next_request += 1;
+                let mut session = Session {
+                    transport: self,
+                    out: Out { stdout: &mut stdout, stderr: &mut stderr },
+                    is_json: parsed.json,
+                    origin,
+                    new_request_id: &mut ids,
+                };
+                orca::cli::run(&parsed, &mut session)
+            }
+            Err(error) => {
+                let response = orca::cli::syntax_error(&error);
+                stderr.extend(response.error.unwrap().message.as_bytes());
+                1
+            }
+        };
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Printed { stdout: text(stdout), stderr: text(stderr), code }
+    }
+}
+
+impl Transport for World {
+    fn call(&mut self, request: Request, _: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
+        // What a client sends must survive the wire.
+        let bytes = serde_json::to_vec(&request).unwrap();
+        let request: Request = serde_json::from_slice(&bytes).unwrap();
+        let answer = self.answer(&request);
+        Ok(Response::new(&request.id, Some(&self.runtime_id), answer))
+    }
+}

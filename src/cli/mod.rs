@@ -29,6 +29,9 @@ pub enum Command {
     /// Runs, tasks, dispatches, mail, questions and gates.
     #[command(subcommand)]
     Orchestration(verbs::Orchestration),
+    /// The guides that agents read.
+    #[command(subcommand)]
+    Skills(verbs::skills::Skills),
 }
 
 /// Parses a command line; a syntax error comes back as the error to print and never reaches a
@@ -41,6 +44,7 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
 pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
     match &orca.command {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
+        Command::Skills(verb) => verbs::skills::run(verb, session.is_json, &mut session.out),
     }
 }
 

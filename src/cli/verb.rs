@@ -93,21 +93,7 @@ pub fn ask<C: Call>(call: &C, retry_request: Option<&str>, session: &mut Session
     }
 }
 
-/// Prints a failure: the envelope, or the sentence with its next steps. Exit code 1.
+/// Prints a failure. Exit code 1.
 pub fn fail(session: &mut Session<'_>, response: &Response) -> u8 {
-    if session.is_json {
-        session.out.json(response);
-        return 1;
-    }
-    if let Some(error) = &response.error {
-        session.out.talk(&format!(
-            "orca: {} [{}]",
-            crate::base::text::many_lines(&error.message),
-            error.code
-        ));
-        for step in error.next_steps() {
-            session.out.talk(&format!("  try: {}", crate::base::text::one_line(step)));
-        }
-    }
-    1
+    super::verbs::print_failure(response, session.is_json, &mut session.out)
 }

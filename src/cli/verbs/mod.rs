@@ -1,8 +1,13 @@
 //! The verbs by noun: flags as structs, replies as text.
 
 pub mod run;
+pub mod skills;
 
+use super::out::Out;
 use super::verb::{self, Session};
+use crate::base::text;
+use crate::proto::envelope::Response;
+use crate::proto::error::ErrorBody;
 use clap::Subcommand;
 
 /// `orca orchestration …`.
@@ -52,4 +57,24 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
 
         // Request
     }
+}
+
+/// Prints an error that no server gave. Exit code 1.
+pub fn fail_local(error: ErrorBody, is_json: bool, out: &mut Out<'_>) -> u8 {
+    print_failure(&Response::new("local", None, Err(error)), is_json, out)
+}
+
+/// Prints a failure: the envelope, or the sentence with its next steps. Exit code 1.
+pub fn print_failure(response: &Response, is_json: bool, out: &mut Out<'_>) -> u8 {
+    if is_json {
+        out.json(response);
+        return 1;
+    }
+    if let Some(error) = &response.error {
+        out.talk(&format!("orca: {} [{}]", text::many_lines(&error.message), error.code));
+        for step in error.next_steps() {
+            out.talk(&format!("  try: {}", text::one_line(step)));
+        }
+    }
+    1
 }

@@ -5,12 +5,14 @@
 //! * [`proto`]: the wire: calls, replies, row views, frames.
 //! * [`store`]: redb behind typed doors.
 //! * [`ops`]: one verb, one function; the rules of orchestration. No I/O, no async.
+//! * [`git`]: local git work, beside the layers; knows only `base`.
 //! * [`cli`]: the command line: parse, ask, print.
 //!
 //! Imports point down only; `tests/tidy.rs` holds the exact table.
 
 pub mod base;
 pub mod cli;
+pub mod git;
 pub mod model;
 pub mod ops;
 pub mod proto;

@@ -1,5 +1,6 @@
 //! The command line: parse, ask, print. It holds no truth and decides nothing.
 
+pub mod demo;
 pub mod out;
 pub mod transport;
 pub mod verb;
@@ -29,6 +30,8 @@ pub enum Command {
     /// Runs, tasks, dispatches, mail, questions and gates.
     #[command(subcommand)]
     Orchestration(verbs::Orchestration),
+    /// Show a scripted team at work in a temporary place.
+    Demo(demo::DemoArgs),
     /// The guides that agents read.
     #[command(subcommand)]
     Skills(verbs::skills::Skills),
@@ -44,6 +47,7 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
 pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
     match &orca.command {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
+        Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session.is_json, &mut session.out),
     }
 }

@@ -16,4 +16,5 @@ pub mod git;
 pub mod model;
 pub mod ops;
 pub mod proto;
+pub mod pty;
 pub mod store;

@@ -59,7 +59,8 @@ struct Stage {
 
 impl Stage {
     fn prepare() -> Result<Self, String> {
-        let orca = std::env::current_exe().map_err(|error| format!("cannot find its own program: {error}"))?;
+        let orca =
+            std::env::current_exe().map_err(|error| format!("cannot find its own program: {error}"))?;
         let root = std::env::temp_dir().join(format!("orca-demo-{}", std::process::id()));
         let stage = Self { orca, repo: root.join("shop"), root };
         stage.write_files().map_err(|error| format!("cannot write to {}: {error}", stage.root.display()))?;
@@ -79,7 +80,10 @@ impl Stage {
         for agent in ["sums", "check", "report"] {
             let words = ["sh".to_owned(), shown(&scripts.join(format!("{agent}.sh"))), shown(&self.orca)];
             let command = Value::from(words.to_vec());
-            fs::write(agents.join(format!("demo-{agent}.toml")), format!("command = {command}\nprompt = \"argument\"\n"))?;
+            fs::write(
+                agents.join(format!("demo-{agent}.toml")),
+                format!("command = {command}\nprompt = \"argument\"\n"),
+            )?;
         }
         let worktrees = Value::from(shown(&self.root.join("worktrees")));
         fs::write(self.root.join("config/orca/config.toml"), format!("[worktree]\nroot = {worktrees}\n"))?;
@@ -99,7 +103,11 @@ impl Stage {
             let ended = git.args(words).current_dir(&self.repo).stdin(Stdio::null()).output();
             let ended = ended.map_err(|error| format!("the demo needs git: {error}"))?;
             if !ended.status.success() {
-                return Err(format!("git {} failed: {}", words.join(" "), String::from_utf8_lossy(&ended.stderr)));
+                return Err(format!(
+                    "git {} failed: {}",
+                    words.join(" "),
+                    String::from_utf8_lossy(&ended.stderr)
+                ));
             }
         }
         Ok(())
@@ -110,7 +118,9 @@ impl Stage {
         let mut command = Command::new(&self.orca);
         command.current_dir(&self.repo).env("ORCA_HOME", self.root.join("state"));
         command.env("XDG_CONFIG_HOME", self.root.join("config"));
-        for name in ["ORCA_USER_DATA_PATH", "ORCA_TERMINAL_HANDLE", "ORCA_PANE", "ORCA_PANE_KEY", "ORCA_WORKTREE_ID"] {
+        for name in
+            ["ORCA_USER_DATA_PATH", "ORCA_TERMINAL_HANDLE", "ORCA_PANE", "ORCA_PANE_KEY", "ORCA_WORKTREE_ID"]
+        {
             command.env_remove(name);
         }
         command
@@ -120,8 +130,9 @@ impl Stage {
     fn ask(&self, words: &[&str]) -> Result<Value, String> {
         let ended = self.command().args(words).arg("--json").stdin(Stdio::null()).output();
         let ended = ended.map_err(|error| format!("cannot run {}: {error}", self.orca.display()))?;
-        let reply: Value = serde_json::from_slice(&ended.stdout)
-            .map_err(|_| format!("`orca {}` printed no JSON: {}", words.join(" "), String::from_utf8_lossy(&ended.stderr)))?;
+        let reply: Value = serde_json::from_slice(&ended.stdout).map_err(|_| {
+            format!("`orca {}` printed no JSON: {}", words.join(" "), String::from_utf8_lossy(&ended.stderr))
+        })?;
         match reply.get("result") {
             Some(result) => Ok(result.clone()),
             None => Err(format!("`orca {}` answered {}", words.join(" "), reply["error"])),
@@ -132,12 +143,16 @@ impl Stage {
         let script = shown(&self.root.join("scripts/coordinator.sh"));
         let line = format!("sh {} {}", text::shell_quote(&script), text::shell_quote(&shown(&self.orca)));
         let created = self.ask(&["terminal", "create", "--title", "coordinator", "--command", &line])?;
-        created["terminal"]["handle"].as_str().map(str::to_owned).ok_or_else(|| format!("no terminal: {created}"))
+        created["terminal"]["handle"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| format!("no terminal: {created}"))
     }
 
     fn play_on_screen(&self, out: &mut Out<'_>) -> Result<(), String> {
         self.start_coordinator()?;
-        let status = self.command().arg("attach").status().map_err(|error| format!("cannot attach: {error}"))?;
+        let status =
+            self.command().arg("attach").status().map_err(|error| format!("cannot attach: {error}"))?;
         out.talk(&format!("The demo's repository is {}.", self.repo.display()));
         if status.success() { Ok(()) } else { Err(format!("the screen ended with {status}")) }
     }
@@ -167,7 +182,12 @@ impl Stage {
         let Some(run) = runs["runs"][0]["id"].as_str().map(str::to_owned) else { return Ok(is_over) };
         let tasks = self.ask(&["orchestration", "task-list", "--run", &run])?;
         for task in list(&tasks["tasks"]) {
-            let line = format!("task {:<18} {} (attempt {})", word(&task["task_title"]), word(&task["status"]), task["attempts"]);
+            let line = format!(
+                "task {:<18} {} (attempt {})",
+                word(&task["task_title"]),
+                word(&task["status"]),
+                task["attempts"]
+            );
             timeline.tell(&word(&task["id"]), &line);
         }
         let mail = self.ask(&["orchestration", "inbox", "--limit", "100"])?;
@@ -175,15 +195,32 @@ impl Stage {
             let line = format!("mail {:<18} {}", word(&message["type"]), word(&message["subject"]));
             let is_new = timeline.tell(&word(&message["id"]), &line);
             if is_new && message["type"] == "question" {
-                self.ask(&["orchestration", "reply", "--id", &word(&message["id"]), "--body", "keep the cents"])?;
+                self.ask(&[
+                    "orchestration",
+                    "reply",
+                    "--id",
+                    &word(&message["id"]),
+                    "--body",
+                    "keep the cents",
+                ])?;
                 timeline.tell(&format!("answer {}", message["id"]), "you  answered           keep the cents");
             }
         }
         let gates = self.ask(&["orchestration", "gate-list", "--run", &run])?;
         for gate in list(&gates["gates"]) {
-            timeline.tell(&word(&gate["id"]), &format!("gate {:<18} {}", word(&gate["status"]), word(&gate["question"])));
+            timeline.tell(
+                &word(&gate["id"]),
+                &format!("gate {:<18} {}", word(&gate["status"]), word(&gate["question"])),
+            );
             if gate["status"] == "pending" {
-                self.ask(&["orchestration", "gate-resolve", "--id", &word(&gate["id"]), "--resolution", "yes"])?;
+                self.ask(&[
+                    "orchestration",
+                    "gate-resolve",
+                    "--id",
+                    &word(&gate["id"]),
+                    "--resolution",
+                    "yes",
+                ])?;
             }
         }
         Ok(is_over)
@@ -196,9 +233,12 @@ impl Stage {
         let tasks = self.ask(&["orchestration", "task-list", "--run", &run])?;
         let attempts: Vec<String> = list(&tasks["tasks"])
             .iter()
-            .map(|task| format!("{} {} {}", word(&task["task_title"]), word(&task["status"]), task["attempts"]))
+            .map(|task| {
+                format!("{} {} {}", word(&task["task_title"]), word(&task["status"]), task["attempts"])
+            })
             .collect();
-        let expected = ["sum the sales completed 1", "check the input completed 2", "write the report completed 1"];
+        let expected =
+            ["sum the sales completed 1", "check the input completed 2", "write the report completed 1"];
         if attempts != expected {
             return Err(format!("the tasks ended as {attempts:?}\n{}", self.last_lines(coordinator)));
         }
@@ -220,7 +260,8 @@ impl Stage {
     }
 
     fn last_lines(&self, coordinator: &str) -> String {
-        let read = self.ask(&["terminal", "read", "--terminal", coordinator, "--limit", "20"]).unwrap_or_default();
+        let read =
+            self.ask(&["terminal", "read", "--terminal", coordinator, "--limit", "20"]).unwrap_or_default();
         let lines: Vec<String> = list(&read["terminal"]["tail"]).iter().map(word).collect();
         format!("The coordinator's last lines:\n{}", lines.join("\n"))
     }

@@ -4,7 +4,10 @@
 //! from a program go in, rows of plain cells ([`snapshot`]), events and answers come out. No file of
 //! the emulation does I/O or reads a clock.
 
+pub mod holder;
+pub mod link;
 pub mod modes;
+pub mod wire;
 
 use std::fmt;
 

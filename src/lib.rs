@@ -5,6 +5,7 @@
 //! * [`proto`]: the wire: calls, replies, row views, frames.
 //! * [`store`]: redb behind typed doors.
 //! * [`ops`]: one verb, one function; the rules of orchestration. No I/O, no async.
+//! * [`config`]: settings and the environment, beside the layers; knows only `base`.
 //! * [`git`]: local git work, beside the layers; knows only `base`.
 //! * [`cli`]: the command line: parse, ask, print.
 //!
@@ -12,6 +13,7 @@
 
 pub mod base;
 pub mod cli;
+pub mod config;
 pub mod git;
 pub mod model;
 pub mod ops;

@@ -53,6 +53,17 @@ pub enum BranchPrefix {
     None,
 }
 
+impl BranchPrefix {
+    /// Reads the setting: `git-user`, `none`, or the prefix itself.
+    pub fn from_setting(word: &str) -> Self {
+        match word {
+            "git-user" => Self::GitUser,
+            "none" => Self::None,
+            text => Self::Custom(text.to_owned()),
+        }
+    }
+}
+
 /// How worktree folders are arranged under the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Layout {
@@ -63,6 +74,17 @@ pub enum Layout {
     Flat,
     /// A path below the root with `{repo}` or `{repoName}`, `{name}` and `{branch}` in it.
     Custom(String),
+}
+
+impl Layout {
+    /// Reads the setting: `by-repo`, `flat`, or a path with placeholders.
+    pub fn from_setting(word: &str) -> Self {
+        match word {
+            "by-repo" => Self::ByRepo,
+            "flat" => Self::Flat,
+            text => Self::Custom(text.to_owned()),
+        }
+    }
 }
 
 /// What a new worktree should be called and where it should go.
@@ -256,7 +278,7 @@ mod tests {
         repo.branch("Fix");
         repo.branch("deep/er");
         std::fs::create_dir_all(root.join(&repo_name).join("fix-2")).unwrap();
-        let plan = planned(&repo, &root, "fix", &Layout::ByRepo).unwrap();
+        let plan = planned(&repo, &root, "fix", &Layout::from_setting("by-repo")).unwrap();
         assert_eq!((plan.name.as_str(), plan.branch.as_str()), ("fix-3", "fix-3"));
         assert_eq!(plan.path, plain(repo.scratch()).join("trees").join(&repo_name).join("fix-3"));
         assert_eq!(planned(&repo, &root, "deep", &Layout::ByRepo).unwrap().branch, "deep-2");
@@ -267,7 +289,7 @@ mod tests {
         let repo = TestRepo::with_commit();
         let root = repo.scratch().join("trees");
         assert_eq!(planned(&repo, &root, "a", &Layout::Flat).unwrap().path.file_name().unwrap(), "a");
-        let custom = Layout::Custom(String::from("x/{branch}"));
+        let custom = Layout::from_setting("x/{branch}");
         assert!(planned(&repo, &root, "a", &custom).unwrap().path.ends_with("x/a"));
         for bad in ["../{name}", "/tmp/{name}", ""] {
             let layout = Layout::Custom(bad.to_owned());
@@ -298,7 +320,7 @@ mod tests {
             })
         };
         assert_eq!(ask(&BranchPrefix::GitUser).unwrap().branch, "ada-lovelace/a");
-        assert_eq!(ask(&BranchPrefix::Custom(String::from("team/"))).unwrap().branch, "team/a");
+        assert_eq!(ask(&BranchPrefix::from_setting("team/")).unwrap().branch, "team/a");
         assert!(ask(&BranchPrefix::Custom(String::from("no way"))).is_err());
         repo.set_config("user.name", "???");
         assert_eq!(ask(&BranchPrefix::GitUser).unwrap().branch, "a");

@@ -49,7 +49,6 @@ codes! {
     RunNotFound = "run_not_found", "No Run has this id.";
     TaskNotFound = "task_not_found", "No Task of this Run has this id.";
     DispatchNotFound = "dispatch_not_found", "No Dispatch has this id.";
-    MessageNotFound = "message_not_found", "No message has this id.";
     QuestionNotFound = "question_not_found", "No question of yours has this id.";
     GateNotFound = "gate_not_found", "No gate has this id.";
     GateConflict = "gate_conflict", "The gate was already resolved with another text.";

@@ -8,7 +8,12 @@
 pub mod caller;
 pub mod cx;
 pub mod error;
+pub mod gate;
+pub mod mail;
+pub mod request;
 pub mod run;
+pub mod settle;
+pub mod task;
 pub mod view;
 
 use crate::base::code::ErrorCode;
@@ -150,17 +155,28 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::RunList(call) => run::list(cx, call),
         AnyCall::RunShow(call) => run::show(cx, call),
         // Task
+        AnyCall::TaskCreate(call) => task::create(cx, call),
+        AnyCall::TaskList(call) => task::list(cx, call),
+        AnyCall::TaskUpdate(call) => task::update(cx, call),
 
         // Dispatch
 
         // Worker
 
         // Mail
+        AnyCall::Send(call) => mail::send::send(cx, call),
+        AnyCall::Check(call) => mail::check::check(cx, call),
+        AnyCall::Reply(call) => mail::ask::answer(cx, call),
+        AnyCall::Inbox(call) => mail::inbox(cx, call),
+        AnyCall::Ask(call) => mail::ask::ask(cx, call),
 
         // Gate
+        AnyCall::GateCreate(call) => gate::create(cx, call),
+        AnyCall::GateResolve(call) => gate::resolve(cx, call),
+        AnyCall::GateList(call) => gate::list(cx, call),
 
         // Request
-
+        AnyCall::RequestShow(call) => request::show(cx, call),
         // Repo
 
         // Worktree
@@ -170,12 +186,12 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
 }
 
 /// Every waiting call to the file that made it wait.
-fn resume(_cx: &mut Cx<'_>, wait: Wait, _wake: Wake) -> Result<Answer, OpError> {
+fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
     match &wait.on {
-        WaitOn::RunMail { .. }
-        | WaitOn::Mail { .. }
-        | WaitOn::Answer { .. }
-        | WaitOn::WorkerStart { .. }
+        WaitOn::RunMail { .. } => mail::check::resume_run(cx, wait, wake),
+        WaitOn::Mail { .. } => mail::check::resume_own(cx, wait, wake),
+        WaitOn::Answer { .. } => mail::ask::resume(cx, wait, wake),
+        WaitOn::WorkerStart { .. }
         | WaitOn::WorkerEnd { .. }
         | WaitOn::Effect { .. }
         | WaitOn::Terminal { .. } => Err(OpError::Bug(String::from("nobody made this wait"))),

@@ -8,9 +8,13 @@ pub mod envelope;
 pub mod error;
 pub mod event;
 pub mod frame;
+pub mod gate;
+pub mod mail;
+pub mod request;
 pub mod row;
 pub mod run;
 pub mod screen;
+pub mod task;
 
 use error::ErrorBody;
 use serde::Serialize;
@@ -103,16 +107,28 @@ calls! {
     RunList(run::RunList),
     RunShow(run::RunShow),
     // Task
+    TaskCreate(task::TaskCreate),
+    TaskList(task::TaskList),
+    TaskUpdate(task::TaskUpdate),
 
     // Dispatch
 
     // Worker
 
     // Mail
+    Send(mail::Send),
+    Check(mail::Check),
+    Reply(mail::Reply),
+    Inbox(mail::Inbox),
+    Ask(mail::Ask),
 
     // Gate
+    GateCreate(gate::GateCreate),
+    GateResolve(gate::GateResolve),
+    GateList(gate::GateList),
 
     // Request
+    RequestShow(request::RequestShow),
 
     // Repo
 

@@ -1,0 +1,353 @@
+//! `ask` and `reply`: a worker's question, open until somebody answers it or its attempt ends. No
+//! timeout closes it; the first answer wins and is signed (contract 4.11, design 12).
+
+use super::{NewMessage, post};
+use crate::base::code::ErrorCode;
+use crate::base::id::MessageId;
+use crate::base::text;
+use crate::model::dispatch::Dispatch;
+use crate::model::event::{EventKind, Fact};
+use crate::model::message::{MAX_BODY_BYTES, Mailbox, Message, MessageType, Priority};
+use crate::model::question::{Question, QuestionState};
+use crate::model::run::Run;
+use crate::ops::caller::{self, Caller};
+use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
+use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::{gate, reply};
+use crate::proto::mail::{Answered, Ask, Replied, Reply};
+use crate::proto::row::{MessageRow, QuestionRow};
+use serde_json::json;
+
+const DEFAULT_TIMEOUT_MS: u64 = 600_000;
+const MAX_TIMEOUT_MS: u64 = 1_800_000;
+
+/// `ask`.
+pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
+    let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS);
+    let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
+    if let Some(other) = &caller.conflicting {
+        let message = format!("--from says {}, but this process runs in {other}.", caller.handle());
+        return Err(refuse(ErrorCode::SenderNotAssignee, message)
+            .next_step("orca orchestration ask --from <your handle> --proof <your proof> … (copy the command from your brief)")
+            .into());
+    }
+    let dispatch = own_attempt(&caller)?;
+    match (&call.question, &call.resume) {
+        (Some(question), None) => {
+            let message = put_question(cx, &caller, &dispatch, question, &call)?;
+            wait_for(cx, &message, timeout_ms)
+        }
+        (None, Some(id)) => {
+            let question = own_question(cx, &dispatch, id)?;
+            wait_for(cx, &question.message_id, timeout_ms)
+        }
+        (Some(_), Some(_)) | (None, None) => Err(invalid("ask needs either --question or --resume.")),
+    }
+}
+
+fn own_attempt(caller: &Caller) -> Result<Dispatch, OpError> {
+    match &caller.dispatch {
+        Some(dispatch) if dispatch.status.is_active() && dispatch.revoked_at.is_none() => Ok(dispatch.clone()),
+        Some(dispatch) => Err(refuse(ErrorCode::DispatchInactive, format!("{} has ended; nobody waits for its questions.", dispatch.id))
+            .with("dispatchId", &dispatch.id)
+            .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
+            .into()),
+        None => Err(refuse(ErrorCode::DispatchInactive, "Only a worker with an active dispatch can ask; nothing here says that you are one.")
+            .next_step("orca orchestration ask --from <your handle> --proof <your proof> … (copy the command from your brief)")
+            .next_step("orca orchestration send --to user --subject \"…\" --json")
+            .into()),
+    }
+}
+
+fn put_question(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    dispatch: &Dispatch,
+    question: &str,
+    call: &Ask,
+) -> Result<MessageId, OpError> {
+    let (question, options) = gate::question_text(question, &call.options)?;
+    let run = caller::named_run(cx, dispatch.run_id.as_str())?;
+    check_target(&run, call)?;
+    let message = post(
+        cx,
+        NewMessage {
+            run_id: Some(run.id.clone()),
+            dispatch_id: Some(dispatch.id.clone()),
+            from_handle: Mailbox::Dispatch(dispatch.id.clone()).to_string(),
+            mailbox: Mailbox::Run(run.id.clone()),
+            subject: text::cut_chars(&text::one_line(&question), 120),
+            body: question.clone(),
+            kind: MessageType::Question,
+            priority: Priority::High,
+            thread_id: None,
+            payload: Some(json!({
+                "taskId": dispatch.task_id,
+                "dispatchId": dispatch.id,
+                "question": question,
+                "options": options,
+            })),
+            sender_pane_key: caller.terminal.as_ref().map(|terminal| terminal.pane_key.clone()),
+        },
+    )?;
+    let row = Question {
+        message_id: message.id.clone(),
+        run_id: run.id,
+        dispatch_id: dispatch.id.clone(),
+        asker_handle: caller.handle().to_owned(),
+        question,
+        options,
+        status: QuestionState::Pending,
+        answer_message_id: None,
+        answer_body: None,
+        answered_by: None,
+        answered_by_generation: None,
+        created_at: cx.now,
+        answered_at: None,
+        closed_at: None,
+    };
+    cx.tx.put(&row)?;
+    cx.emit(Fact::new(EventKind::QuestionAsked, message.subject.clone()).of_dispatch(dispatch))?;
+    Ok(message.id)
+}
+
+/// A question goes to the worker's own Run, where the person sees it too.
+fn check_target(run: &Run, call: &Ask) -> Result<(), OpError> {
+    let own = Mailbox::Run(run.id.clone()).to_string();
+    let coordinator = run.consumer.as_ref().map(|consumer| consumer.handle());
+    let is_own = |to: &str| to == own || to == caller::USER || Some(to) == coordinator;
+    if call.to.as_deref().is_none_or(is_own) && call.run.as_deref().is_none_or(|id| id == run.id.as_str()) {
+        return Ok(());
+    }
+    Err(refuse(ErrorCode::DispatchRunMismatch, format!("A worker of {} can only ask there.", run.id))
+        .next_step("orca orchestration ask --question \"…\" --json (without --to)")
+        .into())
+}
+
+fn own_question(cx: &Cx<'_>, dispatch: &Dispatch, id: &str) -> Result<Question, OpError> {
+    let found = find(cx, id)?.filter(|question| question.dispatch_id == dispatch.id);
+    found.ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(id), 60);
+        refuse(ErrorCode::QuestionNotFound, format!("No question of {} has the id {shown:?}.", dispatch.id))
+            .next_step("orca orchestration inbox --json")
+            .into()
+    })
+}
+
+fn find(cx: &Cx<'_>, id: &str) -> Result<Option<Question>, OpError> {
+    match MessageId::parse(id) {
+        Ok(id) => Ok(cx.tx.get::<Question>(id.as_str())?),
+        Err(_) => Ok(None),
+    }
+}
+
+fn wait_for(cx: &mut Cx<'_>, message: &MessageId, timeout_ms: u64) -> Result<Answer, OpError> {
+    let on = WaitOn::Answer { message: message.to_string(), timeout_ms };
+    let wait = Wait { on, deadline: Some(cx.now.plus_ms(timeout_ms)), began: cx.now };
+    let wake = if timeout_ms == 0 { Wake::Deadline } else { Wake::Changed };
+    resume(cx, wait, wake)
+}
+
+/// A waiting `ask` is asked again.
+pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
+    let WaitOn::Answer { message, timeout_ms } = &wait.on else {
+        return Err(OpError::Bug(String::from("not a wait for an answer")));
+    };
+    let question = find(cx, message)?.ok_or_else(|| OpError::Bug(format!("{message} is not there")))?;
+    let id = &question.message_id;
+    let mut answered = Answered {
+        answer: None,
+        message_id: id.clone(),
+        answer_message_id: None,
+        answered_by: None,
+        thread_id: id.to_string(),
+        timed_out: false,
+        cancelled: false,
+        connection_lost: false,
+        timeout_ms: *timeout_ms,
+        next_steps: Vec::new(),
+    };
+    match question.status {
+        QuestionState::Answered => {
+            answered.answer = question.answer_body;
+            answered.answer_message_id = question.answer_message_id;
+            answered.answered_by = question.answered_by;
+            reply(&answered)
+        }
+        QuestionState::Closed => Err(refuse(
+            ErrorCode::DispatchInactive,
+            format!("{} has ended; its question was closed.", question.dispatch_id),
+        )
+        .with("dispatchId", &question.dispatch_id)
+        .next_step(format!("orca orchestration worker-show --dispatch {} --json", question.dispatch_id))
+        .into()),
+        QuestionState::Pending => match wake {
+            Wake::Changed => Ok(Answer::Wait(wait)),
+            Wake::Deadline => {
+                answered.timed_out = true;
+                let asker = &question.asker_handle;
+                answered.next_steps = vec![format!(
+                    "orca orchestration ask --from {asker} --resume {id} --timeout-ms {timeout_ms} --json"
+                )];
+                reply(&answered)
+            }
+        },
+    }
+}
+
+/// `reply`: to a question, or to any other message.
+pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
+    if call.body.trim().is_empty() {
+        return Err(invalid("--body must hold the answer."));
+    }
+    if call.body.len() > MAX_BODY_BYTES {
+        return Err(invalid("--body is over 1 MiB; put the long text into a file and name it."));
+    }
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let message = match MessageId::parse(&call.id) {
+        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
+        Err(_) => None,
+    };
+    let message = message.ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(&call.id), 60);
+        refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
+            .next_step("orca orchestration inbox --json")
+    })?;
+    if let (Some(run), Some(own)) = (call.run.as_deref(), &message.run_id)
+        && run != own.as_str()
+    {
+        return Err(invalid(format!("{} belongs to {own}, not to the Run that --run names.", message.id)));
+    }
+    match find(cx, message.id.as_str())? {
+        Some(question) => answer_question(cx, &caller, question, &call.body),
+        None => answer_mail(cx, &caller, message, &call.body),
+    }
+}
+
+fn answer_question(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    mut question: Question,
+    body: &str,
+) -> Result<Answer, OpError> {
+    let run = caller::named_run(cx, question.run_id.as_str())?;
+    let is_person = caller.terminal.is_none();
+    let is_consumer = run.consumer.as_ref().is_some_and(|consumer| consumer.is_same(&caller.consumer()));
+    if !is_person && !is_consumer {
+        let owner = run.consumer.as_ref().map_or("nobody", |consumer| consumer.handle());
+        return Err(refuse(
+            ErrorCode::ConsumerFenced,
+            format!("{} is answered by {owner} or by the person.", question.message_id),
+        )
+        .with("effectsApplied", false)
+        .next_step(format!("orca orchestration run-show --id {} --json", run.id))
+        .into());
+    }
+    let body = text::many_lines(body);
+    match question.status {
+        QuestionState::Pending => {}
+        QuestionState::Answered if question.answer_body.as_deref() == Some(&body) => {
+            let answer = question
+                .answer_message_id
+                .as_ref()
+                .map(|id| cx.tx.get::<Message>(id.as_str()))
+                .transpose()?;
+            let message =
+                answer.flatten().ok_or_else(|| OpError::Bug(String::from("the answer is not there")))?;
+            return reply(&Replied {
+                message: MessageRow::from(&message),
+                question: Some(QuestionRow::from(&question)),
+                duplicate: Some(true),
+            });
+        }
+        QuestionState::Answered => {
+            let by = question.answered_by.as_deref().unwrap_or("somebody");
+            return Err(refuse(
+                ErrorCode::AnswerConflict,
+                format!("{} was already answered by {by}.", question.message_id),
+            )
+            .with("answer", &question.answer_body)
+            .with("answeredBy", &question.answered_by)
+            .next_step(format!(
+                "orca orchestration send --to dispatch:{} --subject \"A correction\" --body \"…\" --json",
+                question.dispatch_id
+            ))
+            .into());
+        }
+        QuestionState::Closed => {
+            return Err(refuse(
+                ErrorCode::DispatchInactive,
+                format!("{} has ended; nobody waits for the answer.", question.dispatch_id),
+            )
+            .with("dispatchId", &question.dispatch_id)
+            .next_step(format!("orca orchestration worker-show --dispatch {} --json", question.dispatch_id))
+            .into());
+        }
+    }
+    let mut message = post(
+        cx,
+        NewMessage {
+            run_id: Some(question.run_id.clone()),
+            dispatch_id: Some(question.dispatch_id.clone()),
+            from_handle: caller.handle().to_owned(),
+            mailbox: Mailbox::Dispatch(question.dispatch_id.clone()),
+            subject: format!("Re: {}", text::cut_chars(&text::one_line(&question.question), 120)),
+            body: body.clone(),
+            kind: MessageType::Status,
+            priority: Priority::Normal,
+            thread_id: Some(question.message_id.to_string()),
+            payload: None,
+            sender_pane_key: caller.terminal.as_ref().map(|terminal| terminal.pane_key.clone()),
+        },
+    )?;
+    // The waiting `ask` delivers it; the mailbox must not deliver it again (contract 3.8).
+    super::mark_read(cx, &mut message)?;
+    question.status = QuestionState::Answered;
+    question.answer_message_id = Some(message.id.clone());
+    question.answer_body = Some(body);
+    question.answered_by = Some(caller.handle().to_owned());
+    question.answered_by_generation = Some(run.consumer_generation);
+    question.answered_at = Some(cx.now);
+    cx.tx.put(&question)?;
+    let dispatch = super::send::named_dispatch(cx, question.dispatch_id.as_str())?;
+    let detail = format!("{}: {}", caller.handle(), text::cut_chars(&text::one_line(&message.body), 120));
+    cx.emit(Fact::new(EventKind::QuestionAnswered, detail).of_dispatch(&dispatch))?;
+    reply(&Replied {
+        message: MessageRow::from(&message),
+        question: Some(QuestionRow::from(&question)),
+        duplicate: Some(false),
+    })
+}
+
+fn answer_mail(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    mut original: Message,
+    body: &str,
+) -> Result<Answer, OpError> {
+    let mailbox = Mailbox::parse(&original.from_handle)
+        .ok_or_else(|| invalid(format!("{} has no sender who could be answered.", original.id)))?;
+    super::mark_read(cx, &mut original)?;
+    let subject = if original.subject.starts_with("Re: ") {
+        original.subject.clone()
+    } else {
+        format!("Re: {}", original.subject)
+    };
+    let message = post(
+        cx,
+        NewMessage {
+            run_id: original.run_id.clone(),
+            dispatch_id: original.dispatch_id.clone(),
+            from_handle: super::send::sender(caller),
+            mailbox,
+            subject,
+            body: body.to_owned(),
+            kind: MessageType::Status,
+            priority: original.priority,
+            thread_id: original.thread_id.clone().or(Some(original.id.to_string())),
+            payload: None,
+            sender_pane_key: caller.terminal.as_ref().map(|terminal| terminal.pane_key.clone()),
+        },
+    )?;
+    reply(&Replied { message: MessageRow::from(&message), question: None, duplicate: None })
+}

@@ -1,0 +1,218 @@
+//! `send`: who it goes to, which Run it belongs to, and what its type demands.
+
+use super::{NewMessage, post, report};
+use crate::base::code::ErrorCode;
+use crate::base::id::{DispatchId, RunId};
+use crate::base::text;
+use crate::model::dispatch::Dispatch;
+use crate::model::message::{MAX_BODY_BYTES, Mailbox, MessageType, Priority};
+use crate::model::question::Question;
+use crate::model::terminal::Terminal;
+use crate::ops::caller::{self, Caller};
+use crate::ops::cx::{Answer, Cx};
+use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::reply;
+use crate::proto::mail::{Send, Sent};
+use crate::proto::row::MessageRow;
+
+const MAX_PAYLOAD_BYTES: usize = 256 << 10;
+
+/// `send`.
+pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
+    check_texts(&call)?;
+    let kind = kind_of(&call)?;
+    if let MessageType::WorkerDone | MessageType::Heartbeat = kind {
+        return report::send(cx, &call, kind);
+    }
+    if matches!(kind, MessageType::Question) {
+        return Err(refuse(
+            ErrorCode::InvalidArgument,
+            "A question is asked with `ask`, so that somebody can answer it.",
+        )
+        .next_step("orca orchestration ask --question \"…\" --options \"a,b\" --timeout-ms 600000 --json")
+        .into());
+    }
+    let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
+    let route = route(cx, &caller, &call)?;
+    let warnings = open_question_warnings(cx, &route.mailbox)?;
+    let message = post(cx, new_message(&call, kind, &caller, route))?;
+    reply(&Sent {
+        message: MessageRow::from(&message),
+        lifecycle: None,
+        missing_files: Vec::new(),
+        warnings,
+        next_steps: Vec::new(),
+    })
+}
+
+fn check_texts(call: &Send) -> Result<(), OpError> {
+    if text::one_line(&call.subject).is_empty() {
+        return Err(invalid("--subject must not be empty."));
+    }
+    if call.subject.len() > 64 << 10 {
+        return Err(invalid("--subject is over 64 KiB; put the text into --body."));
+    }
+    if call.body.len() > MAX_BODY_BYTES {
+        return Err(invalid(
+            "--body is over 1 MiB; put the long text into a file and name it with --report-path.",
+        ));
+    }
+    if call.payload.as_ref().is_some_and(|payload| payload.to_string().len() > MAX_PAYLOAD_BYTES) {
+        return Err(invalid("--payload is over 256 KiB; put the data into a file and name it."));
+    }
+    Ok(())
+}
+
+fn kind_of(call: &Send) -> Result<MessageType, OpError> {
+    let Some(kind) = call.kind.as_deref() else { return Ok(MessageType::Status) };
+    MessageType::parse(kind).ok_or_else(|| {
+        let known: Vec<&str> = MessageType::ALL.iter().map(|kind| kind.as_str()).collect();
+        invalid(format!("--type must be one of {}.", known.join(", ")))
+    })
+}
+
+/// Where a message goes and what it belongs to.
+pub(super) struct Route {
+    pub mailbox: Mailbox,
+    pub run_id: Option<RunId>,
+    pub dispatch_id: Option<DispatchId>,
+}
+
+/// The message of a call, before it is accepted.
+pub(super) fn new_message(call: &Send, kind: MessageType, caller: &Caller, route: Route) -> NewMessage {
+    let priority = call.priority.as_deref().and_then(Priority::parse).unwrap_or(Priority::Normal);
+    NewMessage {
+        run_id: route.run_id,
+        dispatch_id: route.dispatch_id,
+        from_handle: sender(caller),
+        mailbox: route.mailbox,
+        subject: call.subject.clone(),
+        body: call.body.clone(),
+        kind,
+        priority,
+        thread_id: call.thread_id.as_deref().map(text::one_line),
+        payload: call.payload.clone(),
+        sender_pane_key: caller.terminal.as_ref().map(|terminal| terminal.pane_key.clone()),
+    }
+}
+
+/// The sender as a row shows it, and as a reply finds it: a worker by its attempt.
+pub(super) fn sender(caller: &Caller) -> String {
+    match &caller.dispatch {
+        Some(dispatch) => Mailbox::Dispatch(dispatch.id.clone()).to_string(),
+        None => caller.handle().to_owned(),
+    }
+}
+
+/// Contract 4.2: an explicit address, else the Run of the sender's attempt, else its bound Run.
+pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, OpError> {
+    if call.priority.as_deref().is_some_and(|priority| Priority::parse(priority).is_none()) {
+        return Err(invalid("--priority must be normal, high or urgent."));
+    }
+    let own_dispatch = caller.dispatch.as_ref().map(|dispatch| dispatch.id.clone());
+    let own_run = match &caller.dispatch {
+        Some(dispatch) => Some(dispatch.run_id.clone()),
+        None => caller::bound_run(cx, caller)?.map(|run| run.id),
+    };
+    let Some(to) = call.to.as_deref() else {
+        let named = call.run.as_deref().map(|run| caller::named_run(cx, run)).transpose()?.map(|run| run.id);
+        let run = named.or(own_run).ok_or_else(|| {
+            refuse(ErrorCode::RunRequired, "No --to was given and no Run is bound here.")
+                .next_step("orca orchestration run-list --json")
+                .next_step(format!(
+                    "orca orchestration send --to user --subject {} --json",
+                    text::shell_quote(&text::one_line(&call.subject))
+                ))
+        })?;
+        return Ok(Route {
+            mailbox: Mailbox::Run(run.clone()),
+            run_id: Some(run),
+            dispatch_id: own_dispatch,
+        });
+    };
+    let mailbox = address(to)?;
+    let (run_id, dispatch_id) = match &mailbox {
+        Mailbox::Run(run) => (Some(caller::named_run(cx, run.as_str())?.id), own_dispatch),
+        Mailbox::Dispatch(id) => {
+            let dispatch = named_dispatch(cx, id.as_str())?;
+            if let Some(run) = call.run.as_deref()
+                && dispatch.run_id.as_str() != run
+            {
+                let message = format!("{id} belongs to {}, not to {}.", dispatch.run_id, text::one_line(run));
+                return Err(refuse(ErrorCode::DispatchRunMismatch, message)
+                    .next_step(format!("orca orchestration worker-list --run {} --json", dispatch.run_id))
+                    .into());
+            }
+            if !dispatch.status.is_active() {
+                return Err(refuse(
+                    ErrorCode::DispatchInactive,
+                    format!("{id} is {}: nobody reads its mail.", dispatch.status),
+                )
+                .next_step(format!("orca orchestration worker-show --dispatch {id} --json"))
+                .next_step(format!("orca orchestration dispatch-show --task {} --json", dispatch.task_id))
+                .into());
+            }
+            (Some(dispatch.run_id), Some(dispatch.id))
+        }
+        Mailbox::Terminal(handle) => {
+            caller::named_terminal(cx, handle.as_str())?;
+            (own_run, own_dispatch)
+        }
+        Mailbox::User => (own_run, own_dispatch),
+    };
+    Ok(Route { mailbox, run_id, dispatch_id })
+}
+
+fn address(to: &str) -> Result<Mailbox, OpError> {
+    if to.starts_with('@') {
+        return Err(refuse(
+            ErrorCode::CapabilityUnsupported,
+            "Groups (@…) are not there yet; send to each member.",
+        )
+        .next_step("orca orchestration worker-list --json")
+        .into());
+    }
+    Mailbox::parse(to).ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(to), 60);
+        invalid(format!(
+            "--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle or user."
+        ))
+    })
+}
+
+/// The Dispatch with this id.
+pub fn named_dispatch(cx: &Cx<'_>, id: &str) -> Result<Dispatch, OpError> {
+    let found = match DispatchId::parse(id) {
+        Ok(id) => cx.tx.get::<Dispatch>(id.as_str())?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(id), 60);
+        refuse(ErrorCode::DispatchNotFound, format!("No dispatch has the id {shown:?}."))
+            .next_step("orca orchestration worker-list --json")
+            .into()
+    })
+}
+
+/// Plain mail does not unblock a worker that waits for an answer (design 12).
+fn open_question_warnings(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<Vec<String>, OpError> {
+    let dispatch = match mailbox {
+        Mailbox::Dispatch(id) => Some(id.clone()),
+        Mailbox::Terminal(handle) => match cx.tx.get::<Terminal>(handle.as_str())? {
+            Some(terminal) => caller::active_dispatch(cx, &terminal)?.map(|dispatch| dispatch.id),
+            None => None,
+        },
+        Mailbox::Run(_) | Mailbox::User => None,
+    };
+    let Some(dispatch) = dispatch else { return Ok(Vec::new()) };
+    let open = cx.tx.list::<Question>("pending_dispatch", dispatch.as_str(), 10)?;
+    Ok(open
+        .into_iter()
+        .map(|question| {
+            format!(
+                "This worker waits for an answer to {}; mail does not unblock it: orca orchestration reply --id {} --body \"…\" --json",
+                question.message_id, question.message_id
+            )
+        })
+        .collect())
+}

@@ -1,0 +1,179 @@
+//! Mail: messages, deliveries, questions: calls and replies.
+
+use super::row::{MessageRow, QuestionRow};
+use super::{Call, CallKind, call};
+use crate::base::id::{DeliveryId, DispatchId, MessageId, RunId};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `send`. `payload` is what `--payload` or the structured flags made.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Send {
+    pub to: Option<String>,
+    pub run: Option<String>,
+    pub from: Option<String>,
+    pub subject: String,
+    pub body: String,
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    pub priority: Option<String>,
+    pub thread_id: Option<String>,
+    pub payload: Option<Value>,
+    pub proof: Option<String>,
+}
+
+/// The reply of `send`. A refused report is stored and shown, and `lifecycle` says why (exit 1).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sent {
+    pub message: MessageRow,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifecycle: Option<Lifecycle>,
+    /// Files that the report names and that are not there (design 12).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_steps: Vec<String>,
+}
+
+/// What a report did to its attempt: `completed`, `failed`, `duplicate` or `rejected`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifecycle {
+    pub action: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `check`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Check {
+    pub terminal: Option<String>,
+    pub run: Option<String>,
+    pub ack: Option<String>,
+    /// `unread` (consume), `peek` or `all`.
+    pub mode: Option<String>,
+    pub types: Vec<String>,
+    pub is_wait: bool,
+    pub timeout_ms: Option<u64>,
+    pub proof: Option<String>,
+}
+
+impl Call for Check {
+    const METHOD: &'static str = "orchestration.check";
+    type Reply = Checked;
+    fn kind(&self) -> CallKind {
+        let is_look = matches!(self.mode.as_deref(), Some("peek" | "all"));
+        if is_look && self.ack.is_none() { CallKind::Read } else { CallKind::Mutation }
+    }
+}
+
+/// The reply of `check`; which fields there are depends on the mailbox (contract 2.9).
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Checked {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dispatch_id: Option<DispatchId>,
+    pub delivery_id: Option<DeliveryId>,
+    pub messages: Vec<MessageRow>,
+    pub count: usize,
+    /// The batch was handed out before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replayed: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redeliveries: Option<u32>,
+    /// Unread messages behind this batch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newer_waiting: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued_matching_messages: Option<bool>,
+    pub acknowledged: Option<DeliveryId>,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub connection_lost: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait_interrupted: Option<String>,
+}
+
+/// `reply`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Reply {
+    pub id: String,
+    pub body: String,
+    pub run: Option<String>,
+    pub from: Option<String>,
+}
+
+/// The reply of `reply`; `question` where it answered one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replied {
+    pub message: MessageRow,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<QuestionRow>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<bool>,
+}
+
+/// `inbox`: recent mail of everybody, newest first; consumes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Inbox {
+    pub limit: Option<u32>,
+    pub terminal: Option<String>,
+    pub is_full: bool,
+}
+
+/// The reply of `inbox`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mail {
+    pub messages: Vec<MessageRow>,
+    pub count: usize,
+}
+
+/// `ask`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Ask {
+    pub question: Option<String>,
+    pub resume: Option<String>,
+    pub options: Vec<String>,
+    pub to: Option<String>,
+    pub run: Option<String>,
+    pub from: Option<String>,
+    pub timeout_ms: Option<u64>,
+    pub proof: Option<String>,
+}
+
+/// The reply of `ask`, printed bare on one line (contract 2.2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Answered {
+    pub answer: Option<String>,
+    pub message_id: MessageId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer_message_id: Option<MessageId>,
+    /// `user` or a terminal handle (design 12).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<String>,
+    pub thread_id: String,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub connection_lost: bool,
+    pub timeout_ms: u64,
+    /// The command that goes on waiting, after a timeout.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub next_steps: Vec<String>,
+}
+
+call!(Send, "orchestration.send", Mutation, Sent);
+call!(Reply, "orchestration.reply", Mutation, Replied);
+call!(Inbox, "orchestration.inbox", Read, Mail);
+call!(Ask, "orchestration.ask", Mutation, Answered);

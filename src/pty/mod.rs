@@ -4,9 +4,32 @@
 //! from a program go in, rows of plain cells ([`snapshot`]), events and answers come out. No file of
 //! the emulation does I/O or reads a clock.
 
+mod cells;
+mod charset;
+mod cluster;
+pub mod color;
+pub mod event;
+pub mod history;
 pub mod holder;
+mod hooks;
 pub mod link;
 pub mod modes;
+mod osc;
+mod pen;
+mod private;
+mod replay;
+mod reply;
+mod resize;
+mod rewrite;
+pub mod row;
+mod scan;
+mod sgr;
+mod slots;
+pub mod snapshot;
+mod state;
+mod style;
+pub mod term;
+mod text;
 pub mod wire;
 
 use std::fmt;

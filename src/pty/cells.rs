@@ -1,0 +1,104 @@
+//! Reading cells out of the parser: rows for clients, plain text for everyone else.
+
+use super::history;
+use super::row::RowWriter;
+use super::term::Term;
+use crate::base::grid::{Attrs, Color, Shape, Style, Underline};
+
+/// A colour of the parser as ours.
+pub(super) fn color_of(color: vt100::Color) -> Color {
+    match color {
+        vt100::Color::Default => Color::Default,
+        vt100::Color::Idx(index) => Color::Indexed(index),
+        vt100::Color::Rgb(red, green, blue) => Color::Rgb(red, green, blue),
+    }
+}
+
+/// A look from what the parser tells; `flags` are bold, dim, italic, underline, inverse.
+pub(super) fn style_of(fg: vt100::Color, bg: vt100::Color, flags: [bool; 5]) -> Style {
+    let [is_bold, is_dim, is_italic, is_underlined, is_inverse] = flags;
+    let bit = |is_on: bool, attr: Attrs| if is_on { attr.bits() } else { 0 };
+    Style {
+        fg: color_of(fg),
+        bg: color_of(bg),
+        underline: if is_underlined { Underline::Single } else { Underline::None },
+        underline_color: Color::Default,
+        attrs: Attrs::from_bits(
+            bit(is_bold, Attrs::BOLD)
+                | bit(is_dim, Attrs::DIM)
+                | bit(is_italic, Attrs::ITALIC)
+                | bit(is_inverse, Attrs::INVERSE),
+        ),
+    }
+}
+
+/// The look of a cell as the parser knows it. A cell without contents shows its background only
+/// (`terminal.md` 1.1: the parser leaves other attributes behind when it erases).
+pub(super) fn style_of_cell(cell: &vt100::Cell) -> Style {
+    if !cell.has_contents() {
+        return Style { bg: color_of(cell.bgcolor()), ..Style::default() };
+    }
+    let flags = [cell.bold(), cell.dim(), cell.italic(), cell.underline(), cell.inverse()];
+    style_of(cell.fgcolor(), cell.bgcolor(), flags)
+}
+
+impl Term {
+    /// Row `row` of the screen in the byte form of `row.rs`.
+    pub fn encoded_row(&self, row: u16) -> Vec<u8> {
+        let screen = self.parser.screen();
+        let mut writer = RowWriter::row();
+        let mut plain_look = None;
+        for col in 0..self.n_cols() {
+            let Some(cell) = screen.cell(row, col) else { break };
+            if cell.is_wide_continuation() {
+                continue;
+            }
+            let style = style_of_cell(cell);
+            let contents = cell.contents();
+            if contents.len() < 2 {
+                // One byte or none: a narrow cell without tags. Most cells are.
+                if plain_look != Some(style) {
+                    writer.set_look(style, None, Shape::Narrow);
+                    plain_look = Some(style);
+                }
+                writer.push(if contents.is_empty() { " " } else { contents });
+            } else {
+                plain_look = None;
+                history::write_cell(
+                    contents,
+                    cell.is_wide(),
+                    style,
+                    &mut writer,
+                    &self.styles,
+                    &self.clusters,
+                );
+            }
+        }
+        writer.finish(screen.row_wrapped(row))
+    }
+
+    /// The text of the visible rows: tags removed, clusters in full, blanks at the end cut.
+    pub fn screen_text(&self) -> Vec<String> {
+        (0..self.n_rows()).map(|row| self.row_text(row)).collect()
+    }
+
+    /// The text of one visible row, blanks at the end cut.
+    pub fn row_text(&self, row: u16) -> String {
+        let screen = self.parser.screen();
+        let mut text = String::new();
+        for cell in (0..self.n_cols()).filter_map(|col| screen.cell(row, col)) {
+            if cell.has_contents() {
+                text.push_str(&self.clusters.expand(cell.contents()));
+            } else if !cell.is_wide_continuation() {
+                text.push(' ');
+            }
+        }
+        text.truncate(text.trim_end_matches(' ').len());
+        text
+    }
+
+    /// Whether the line of visible row `row` goes on in the next.
+    pub fn is_row_wrapped(&self, row: u16) -> bool {
+        self.parser.screen().row_wrapped(row)
+    }
+}

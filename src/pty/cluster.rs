@@ -1,0 +1,211 @@
+//! Grapheme clusters: emoji made of several characters, kept in one cell of two columns.
+//!
+//! The parser gives each emoji of a joined sequence columns of its own. So when a character arrives
+//! that joins the cell left of the cursor, that cell is printed again as one interned character from
+//! an unassigned block whose width is two (`terminal.md` 5.4). The screen itself is the state, so
+//! a sequence may be cut anywhere. Such characters from a program are dropped in `text.rs`.
+
+use super::slots::Slots;
+use super::style;
+use super::term::Term;
+use std::borrow::Cow;
+use unicode_width::UnicodeWidthStr as _;
+
+/// ZERO WIDTH JOINER, which ties emoji together.
+pub(super) const JOINER: char = '\u{200d}';
+/// The joiner in UTF-8.
+pub(super) const JOINER_BYTES: &[u8] = b"\xe2\x80\x8d";
+/// VARIATION SELECTOR-16: show the character in front as an emoji, two columns wide.
+pub(super) const EMOJI_STYLE: char = '\u{fe0f}';
+
+const FIRST_INTERNED: u32 = 0x3E000;
+const N_INTERNED: u32 = 0x1FF0;
+/// The longest cluster that is kept whole, in bytes.
+const MAX_CLUSTER: usize = 128;
+
+/// Whether `c` is one of our interned characters.
+pub(super) fn is_interned(c: char) -> bool {
+    (FIRST_INTERNED..FIRST_INTERNED + N_INTERNED).contains(&u32::from(c))
+}
+
+fn is_modifier(c: char) -> bool {
+    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
+}
+
+fn is_regional(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}')
+}
+
+/// Whether `c` joins the character in front of it without a joiner between them.
+pub(super) fn may_join(c: char) -> bool {
+    is_modifier(c) || is_regional(c)
+}
+
+/// Whether `c` may stand in an emoji sequence; scripts that use joiners otherwise lie below.
+pub(super) fn is_emoji_like(c: char) -> bool {
+    matches!(c, '©' | '®' | '\u{2190}'..)
+}
+
+/// Whether `c` belongs into the cell that shows `previous`.
+fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
+    let (Some(first), Some(last)) = (previous.chars().next(), previous.chars().next_back()) else {
+        return false;
+    };
+    if is_regional(c) {
+        is_regional(first) && previous.chars().count() == 1
+    } else if is_modifier(c) {
+        let takes_skin = is_previous_wide || matches!(first, '☝' | '✌' | '⛹' | '✍');
+        is_emoji_like(first) && takes_skin && !is_modifier(last)
+    } else {
+        last == JOINER && is_emoji_like(first) && is_emoji_like(c)
+    }
+}
+
+/// The clusters in use by one terminal.
+#[derive(Debug)]
+pub(super) struct ClusterTable {
+    texts: Slots<String>,
+}
+
+impl ClusterTable {
+    pub fn new() -> Self {
+        Self { texts: Slots::new(N_INTERNED as usize) }
+    }
+
+    /// Whether no further cluster can be added.
+    pub fn is_full(&self) -> bool {
+        self.texts.len() >= N_INTERNED as usize
+    }
+
+    fn intern(&mut self, cluster: &str) -> Option<char> {
+        let number = self.texts.intern(&cluster.to_owned())?;
+        char::from_u32(FIRST_INTERNED + number)
+    }
+
+    /// The text of a cell as its program meant it: tags removed, clusters in full.
+    pub fn expand<'a>(&self, contents: &'a str) -> Cow<'a, str> {
+        let is_ours = |c: char| style::is_tag(c) || is_interned(c);
+        if contents.len() < 4 || !contents.contains(is_ours) {
+            return Cow::Borrowed(contents);
+        }
+        let mut text = String::with_capacity(contents.len());
+        for c in contents.chars().filter(|c| !style::is_tag(*c)) {
+            let cluster = u32::from(c).checked_sub(FIRST_INTERNED).and_then(|n| self.texts.get(n));
+            match cluster.filter(|_| is_interned(c)) {
+                Some(cluster) => text.push_str(cluster),
+                None => text.push(c),
+            }
+        }
+        Cow::Owned(text)
+    }
+
+    /// Forgets all clusters that no cell of `contents` shows.
+    pub fn collect<'a>(&mut self, contents: impl Iterator<Item = &'a str>) {
+        let mut is_used = vec![false; N_INTERNED as usize];
+        for c in contents.flat_map(str::chars) {
+            let number = u32::from(c).wrapping_sub(FIRST_INTERNED);
+            if let Some(flag) = is_used.get_mut(number as usize) {
+                *flag = true;
+            }
+        }
+        self.texts.retain(|number| is_used.get(number as usize).is_some_and(|used| *used));
+    }
+}
+
+impl Term {
+    /// Puts `c` into the cell left of the cursor, if it belongs there.
+    pub(super) fn join(&mut self, c: char) -> bool {
+        let (row, col) = self.cursor_position();
+        let screen = self.parser.screen();
+        let Some(mut cell) = col.checked_sub(1).and_then(|left| screen.cell(row, left)) else { return false };
+        let mut n_back = 1;
+        if cell.is_wide_continuation() {
+            let Some(first_half) = col.checked_sub(2).and_then(|left| screen.cell(row, left)) else {
+                return false;
+            };
+            cell = first_half;
+            n_back = 2;
+        }
+        let mut text = self.clusters.expand(cell.contents()).into_owned();
+        if !joins(&text, n_back == 2, c) || text.len() > MAX_CLUSTER {
+            return false;
+        }
+        // A narrow cell in the last column grows out of the row: the cluster goes to the next one.
+        let leaves_row = n_back == 1 && col >= self.n_cols();
+        if leaves_row && !self.text.is_autowrap {
+            return false;
+        }
+        text.push(c);
+        if self.clusters.is_full() {
+            self.collect_unused();
+        }
+        let Some(interned) = self.clusters.intern(&text) else { return false };
+        let blank = if leaves_row { " " } else { "" };
+        let again = format!("\x1b[{n_back}D{blank}{interned}{}", self.tag);
+        self.inject(&again);
+        true
+    }
+
+    /// Handles an emoji selector where the parser would not widen the cell, or would damage the
+    /// screen: behind the last column (`terminal.md` 1.5), and behind a tagged character.
+    /// Returns whether `selector` is dealt with.
+    pub(super) fn widen(&mut self, selector: char) -> bool {
+        let (row, col) = self.cursor_position();
+        let is_edge = col >= self.n_cols();
+        let Some(cell) = col.checked_sub(1).and_then(|left| self.parser.screen().cell(row, left)) else {
+            return false;
+        };
+        let contents = cell.contents().to_owned();
+        let is_tagged = contents.chars().any(style::is_tag);
+        if cell.is_wide_continuation() || contents.is_empty() || (!is_edge && !is_tagged) {
+            return false;
+        }
+        let plain: String = contents.chars().filter(|c| !style::is_tag(*c)).collect();
+        let widened = format!("{plain}{selector}");
+        if widened.width() < 2 || (is_edge && !self.text.is_autowrap) {
+            return is_edge; // dropped: the parser must not see it there
+        }
+        let tags: String = contents.chars().filter(|c| style::is_tag(*c)).collect();
+        let mut marks = plain.chars();
+        let Some(base) = marks.next() else { return false };
+        let marks = marks.as_str();
+        let blank = if is_edge { " " } else { "" };
+        self.inject(&format!("\x1b[D{blank}{base}{selector}{marks}{tags}"));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_joins_what() {
+        let cases = [
+            ("👍", true, '🏽', true),
+            ("👍🏽", true, '🏽', false),
+            ("☝", false, '🏽', true),
+            ("a", false, '🏽', false),
+            ("🇰", false, '🇷', true),
+            ("🇰🇷", true, '🇯', false),
+            ("👩\u{200d}", true, '⚕', true),
+            ("👩", true, '⚕', false),
+            ("क\u{200d}", false, 'ष', false),
+        ];
+        for (previous, is_wide, c, expected) in cases {
+            assert_eq!(joins(previous, is_wide, c), expected, "{previous:?} {c:?}");
+        }
+    }
+
+    #[test]
+    fn clusters_expand_and_are_collected() {
+        let mut table = ClusterTable::new();
+        let kept = table.intern("👍🏽").unwrap().to_string();
+        let gone = table.intern("👨‍👩").unwrap().to_string();
+        assert_eq!(table.expand(&format!("{kept}\u{e0105}")), "👍🏽");
+        assert_eq!(table.expand("日\u{301}"), "日\u{301}");
+        table.collect([kept.as_str()].into_iter());
+        assert_eq!(table.expand(&kept), "👍🏽");
+        assert_eq!(table.expand(&gone), gone);
+    }
+}

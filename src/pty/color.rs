@@ -1,0 +1,138 @@
+//! Colours that a program asks for or sets (OSC 4, 10, 11, 12): facts of the host and what the
+//! program made of them. Pure.
+
+use std::collections::HashMap;
+
+/// Red, green, blue.
+pub type Rgb = (u8, u8, u8);
+
+/// What the host terminal looks like, as far as it is known. The client tells it when it attaches;
+/// the defaults serve while nobody is attached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostFacts {
+    pub fg: Rgb,
+    pub bg: Rgb,
+    pub cursor: Rgb,
+    /// The first 16 palette colours.
+    pub palette: [Rgb; 16],
+    /// Height and width of a cell in pixels.
+    pub cell_px: (u16, u16),
+    pub is_dark: bool,
+}
+
+impl Default for HostFacts {
+    fn default() -> Self {
+        Self {
+            fg: (229, 229, 229),
+            bg: (0, 0, 0),
+            cursor: (229, 229, 229),
+            palette: XTERM_PALETTE,
+            cell_px: (18, 9),
+            is_dark: true,
+        }
+    }
+}
+
+const XTERM_PALETTE: [Rgb; 16] = [
+    (0, 0, 0),
+    (205, 0, 0),
+    (0, 205, 0),
+    (205, 205, 0),
+    (0, 0, 238),
+    (205, 0, 205),
+    (0, 205, 205),
+    (229, 229, 229),
+    (127, 127, 127),
+    (255, 0, 0),
+    (0, 255, 0),
+    (255, 255, 0),
+    (92, 92, 255),
+    (255, 0, 255),
+    (0, 255, 255),
+    (255, 255, 255),
+];
+
+/// What a program has set for itself; `None` and missing entries leave it to the host.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Colors {
+    pub fg: Option<Rgb>,
+    pub bg: Option<Rgb>,
+    pub cursor: Option<Rgb>,
+    pub palette: HashMap<u8, Rgb>,
+}
+
+impl Colors {
+    /// The colour that palette entry `index` has now.
+    pub fn entry(&self, index: u8, host: &HostFacts) -> Rgb {
+        if let Some(color) = self.palette.get(&index) {
+            return *color;
+        }
+        if let Some(color) = host.palette.get(usize::from(index)) {
+            return *color;
+        }
+        match index {
+            0..=231 => {
+                let cube = index.saturating_sub(16);
+                let level = |step: u8| if step == 0 { 0 } else { 55 + step * 40 };
+                (level(cube / 36), level(cube / 6 % 6), level(cube % 6))
+            }
+            232..=255 => {
+                let gray = 8 + (index - 232) * 10;
+                (gray, gray, gray)
+            }
+        }
+    }
+}
+
+/// Reads `#rgb`, `#rrggbb`, `#rrrgggbbb`, `#rrrrggggbbbb` and `rgb:r/g/b` with 1 to 4 digits each.
+pub(super) fn parse(text: &str) -> Option<Rgb> {
+    let parts: Vec<&str> = match (text.strip_prefix('#'), text.strip_prefix("rgb:")) {
+        (Some(hex), _) if hex.is_ascii() && hex.len().is_multiple_of(3) && (3..=12).contains(&hex.len()) => {
+            let n = hex.len() / 3;
+            vec![&hex[..n], &hex[n..2 * n], &hex[2 * n..]]
+        }
+        (None, Some(rest)) => rest.split('/').collect(),
+        _ => return None,
+    };
+    let [red, green, blue] = parts[..] else { return None };
+    Some((scaled(red)?, scaled(green)?, scaled(blue)?))
+}
+
+fn scaled(digits: &str) -> Option<u8> {
+    let is_hex = (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    let value = is_hex.then(|| u32::from_str_radix(digits, 16).ok())??;
+    let max = (1u32 << (4 * digits.len())) - 1;
+    u8::try_from(value * 255 / max).ok()
+}
+
+/// Writes a colour as programs expect it in answers: `rgb:rrrr/gggg/bbbb`.
+pub(super) fn format((red, green, blue): Rgb) -> String {
+    format!("rgb:{red:02x}{red:02x}/{green:02x}{green:02x}/{blue:02x}{blue:02x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_read_in_every_length() {
+        for text in ["#fff", "#ffffff", "#fffffffff", "rgb:f/f/f", "rgb:ffff/ff/fff"] {
+            assert_eq!(parse(text), Some((255, 255, 255)), "{text}");
+        }
+        assert_eq!(parse("rgb:1/80/0000"), Some((17, 128, 0)));
+        for text in ["", "#", "#ff", "rgb:1/2", "rgb:-1/2/3", "red", "#ééé", "rgb:/1/2"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn palette_entries_follow_program_host_and_cube() {
+        let mut colors = Colors::default();
+        let host = HostFacts::default();
+        assert_eq!(colors.entry(1, &host), (205, 0, 0));
+        assert_eq!(colors.entry(196, &host), (255, 0, 0));
+        assert_eq!(colors.entry(255, &host), (238, 238, 238));
+        colors.palette.insert(1, (1, 2, 3));
+        assert_eq!(colors.entry(1, &host), (1, 2, 3));
+    }
+}

@@ -1,0 +1,305 @@
+//! Lines that left the top of the main screen, as compact styled text.
+//!
+//! Kept are logical lines: rows that were wrapped only by the width of the screen are one line, so
+//! that a view may wrap them at any other width. Lines have absolute numbers that never change; the
+//! oldest are forgotten when a limit is reached. Not kept: rows of the alternate screen.
+
+use super::cluster::ClusterTable;
+use super::row::{self, Reader, RowWriter};
+use super::scan::Csi;
+use super::style::{self, StyleTable};
+use super::{cluster, sgr};
+use crate::base::grid::{Run, Shape, Style};
+use std::collections::VecDeque;
+use std::ops::Range;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// How much history one terminal keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLimits {
+    pub n_lines: usize,
+    pub n_bytes: usize,
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        Self { n_lines: 10_000, n_bytes: 8 << 20 }
+    }
+}
+
+/// A line is broken here even if the program never does, so that no line is without bound.
+const MAX_LINE_BYTES: usize = 64 << 10;
+/// What a line costs beside its bytes.
+const LINE_OVERHEAD: usize = 40;
+
+/// One logical line.
+#[derive(Debug, Default)]
+struct Line {
+    runs: Box<[u8]>,
+    n_cols: u32,
+}
+
+/// The line that the topmost row of the screen continues.
+#[derive(Debug, Default)]
+struct OpenLine {
+    runs: Vec<u8>,
+    n_cols: usize,
+}
+
+/// The history of one terminal.
+#[derive(Debug)]
+pub struct History {
+    lines: VecDeque<Line>,
+    open: Option<OpenLine>,
+    /// The absolute number of `lines[0]`.
+    first: u64,
+    n_bytes: usize,
+    limits: HistoryLimits,
+    /// The look with which the parser's capture continues.
+    pen: Style,
+}
+
+impl History {
+    pub(super) fn new(limits: HistoryLimits) -> Self {
+        Self { lines: VecDeque::new(), open: None, first: 0, n_bytes: 0, limits, pen: Style::default() }
+    }
+
+    /// The absolute numbers of the lines that are kept; the end is the number that the first line of
+    /// the screen has. A line that goes on at the top of the screen belongs to the screen's numbers.
+    pub fn numbers(&self) -> Range<u64> {
+        self.first..self.first + self.lines.len() as u64
+    }
+
+    /// Bytes of memory taken by the lines, nearly.
+    pub fn n_bytes(&self) -> usize {
+        self.n_bytes + self.open.as_ref().map_or(0, |open| open.runs.len())
+    }
+
+    /// The plain text of a line; `None` where it is not kept (any more).
+    pub fn text(&self, number: u64) -> Option<String> {
+        let mut text = String::new();
+        row::read_plain(&self.line(number)?.runs, &mut text).ok()?;
+        Some(text)
+    }
+
+    /// The styled runs of a line; `None` where it is not kept (any more).
+    pub fn runs(&self, number: u64) -> Option<Vec<Run>> {
+        row::read_runs(&mut Reader::new(&self.line(number)?.runs)).ok()
+    }
+
+    /// Columns of a line.
+    pub(super) fn n_cols(&self, number: u64) -> usize {
+        self.line(number).map_or(0, |line| line.n_cols as usize)
+    }
+
+    fn line(&self, number: u64) -> Option<&Line> {
+        let index = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.lines.get(index)
+    }
+
+    /// The runs of the line that the top of the screen continues.
+    pub(super) fn open_runs(&self) -> Vec<Run> {
+        let read = self.open.as_ref().map(|open| row::read_runs(&mut Reader::new(&open.runs)));
+        read.and_then(Result::ok).unwrap_or_default()
+    }
+
+    /// Forgets everything; numbers go on.
+    pub(super) fn clear(&mut self) {
+        self.first += self.lines.len() as u64;
+        self.lines.clear();
+        self.open = None;
+        self.n_bytes = 0;
+    }
+
+    /// Whether the top of the screen continues a line.
+    pub(super) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Ends the line that the top of the screen continued, because the screen was erased.
+    pub(super) fn close_open(&mut self) {
+        if let Some(open) = self.open.take() {
+            self.push_line(open.runs.into_boxed_slice(), open.n_cols);
+        }
+    }
+
+    /// Goes on with a parser that captures from the default look.
+    pub(super) fn reset_pen(&mut self) {
+        self.pen = Style::default();
+    }
+
+    /// Takes back the line that the top of the screen continues.
+    pub(super) fn take_open(&mut self) -> Option<Vec<Run>> {
+        let open = self.open.take()?;
+        row::read_runs(&mut Reader::new(&open.runs)).ok()
+    }
+
+    /// Takes back the newest line, so that the screen can show it again.
+    pub(super) fn take_newest(&mut self) -> Option<Vec<Run>> {
+        let line = self.lines.pop_back()?;
+        self.n_bytes -= line.runs.len() + LINE_OVERHEAD;
+        row::read_runs(&mut Reader::new(&line.runs)).ok()
+    }
+
+    /// Adds a row as the parser captured it: text with SGR sequences, our tags inside.
+    pub(super) fn push_row(
+        &mut self,
+        captured: &str,
+        is_wrapped: bool,
+        styles: &StyleTable,
+        clusters: &ClusterTable,
+    ) {
+        let captured = captured.strip_prefix('\n').unwrap_or(captured);
+        let mut writer = RowWriter::runs();
+        if self.pen == Style::default() && is_plain(captured) {
+            writer.set_look(self.pen, None, Shape::Narrow);
+            writer.push(captured);
+        } else {
+            write_cells(captured, &mut self.pen, &mut writer, styles, clusters);
+        }
+        let (runs, n_cols) = writer.finish_runs(is_wrapped);
+        if is_wrapped || self.open.is_some() {
+            let open = self.open.get_or_insert_default();
+            open.runs.extend_from_slice(&runs);
+            open.n_cols += n_cols;
+            if is_wrapped && open.runs.len() < MAX_LINE_BYTES {
+                return;
+            }
+            self.close_open();
+        } else {
+            self.push_line(runs.into_boxed_slice(), n_cols);
+        }
+    }
+
+    fn push_line(&mut self, runs: Box<[u8]>, n_cols: usize) {
+        self.n_bytes += runs.len() + LINE_OVERHEAD;
+        self.lines.push_back(Line { runs, n_cols: u32::try_from(n_cols).unwrap_or(u32::MAX) });
+        while self.lines.len() > self.limits.n_lines || self.n_bytes > self.limits.n_bytes {
+            let Some(oldest) = self.lines.pop_front() else { break };
+            self.n_bytes -= oldest.runs.len() + LINE_OVERHEAD;
+            self.first += 1;
+        }
+    }
+
+    /// Forgets the oldest lines until at most `n_bytes` are taken, for a limit over all terminals.
+    pub fn shrink_to(&mut self, n_bytes: usize) {
+        while self.n_bytes > n_bytes {
+            let Some(oldest) = self.lines.pop_front() else { break };
+            self.n_bytes -= oldest.runs.len() + LINE_OVERHEAD;
+            self.first += 1;
+        }
+    }
+}
+
+fn is_plain(captured: &str) -> bool {
+    captured.is_ascii() && memchr::memchr(0x1b, captured.as_bytes()).is_none()
+}
+
+/// Reads captured text cell by cell.
+fn write_cells(
+    captured: &str,
+    pen: &mut Style,
+    writer: &mut RowWriter,
+    styles: &StyleTable,
+    clusters: &ClusterTable,
+) {
+    let mut rest = captured;
+    while let Some(first) = rest.chars().next() {
+        if first == '\u{1b}' {
+            let n_bytes = rest.find('m').map_or(rest.len(), |end| end + 1);
+            let (sequence, after) = rest.split_at(n_bytes);
+            rest = after;
+            if let Some(csi) = Csi::parse(sequence.as_bytes()) {
+                sgr::changes(&csi, |change| sgr::apply(pen, change));
+            }
+            continue;
+        }
+        let (cell, after) = rest.split_at(cell_len(rest));
+        rest = after;
+        write_cell(cell, is_wide(cell), *pen, writer, styles, clusters);
+    }
+}
+
+/// The bytes of the first cell: a character and the ones without width behind it.
+fn cell_len(text: &str) -> usize {
+    let has_no_width = |c: &char| *c != '\u{1b}' && c.width().unwrap_or(0) == 0;
+    let mut chars = text.chars();
+    let first = chars.next().map_or(0, char::len_utf8);
+    first + chars.take_while(has_no_width).map(char::len_utf8).sum::<usize>()
+}
+
+fn is_wide(cell: &str) -> bool {
+    if cell.len() == 1 {
+        return false;
+    }
+    let first = cell.chars().next().and_then(|c| c.width()).unwrap_or(1);
+    first > 1 || (cell.contains(cluster::EMOJI_STYLE) && cell.width() > 1)
+}
+
+/// Writes one cell with everything that its tags say.
+pub(super) fn write_cell(
+    contents: &str,
+    is_wide: bool,
+    mut look: Style,
+    writer: &mut RowWriter,
+    styles: &StyleTable,
+    clusters: &ClusterTable,
+) {
+    if contents.len() == 1 {
+        writer.set_look(look, None, Shape::Narrow);
+        writer.push(contents);
+        return;
+    }
+    let extra = styles.extra_of(contents);
+    extra.apply(&mut look);
+    let text = clusters.expand(contents);
+    let is_single = text.chars().nth(1).is_none();
+    let shape = match (is_single, is_wide) {
+        (true, false) => Shape::Narrow,
+        (true, true) => Shape::Wide,
+        (false, false) => Shape::NarrowCluster,
+        (false, true) => Shape::WideCluster,
+    };
+    let link = if extra == style::Extra::default() { None } else { styles.link(extra) };
+    writer.set_look(look, link, shape);
+    writer.push(&text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn history(limits: HistoryLimits) -> History {
+        History::new(limits)
+    }
+
+    fn push(history: &mut History, row: &str, is_wrapped: bool) {
+        history.push_row(row, is_wrapped, &StyleTable::new(), &ClusterTable::new());
+    }
+
+    #[test]
+    fn rows_join_to_logical_lines_with_lasting_numbers() {
+        let mut history = history(HistoryLimits { n_lines: 2, n_bytes: 1 << 20 });
+        push(&mut history, "one ", true);
+        assert_eq!(history.numbers(), 0..0);
+        push(&mut history, "line", false);
+        push(&mut history, "\n\u{1b}[31mtwo", false);
+        push(&mut history, "\nstill red\u{1b}[m", false);
+        assert_eq!(history.numbers(), 1..3, "the oldest line is forgotten, the others keep their number");
+        assert_eq!(history.text(1).as_deref(), Some("two"));
+        assert_eq!(history.runs(2).unwrap()[0].style.fg, crate::base::grid::Color::Indexed(1));
+        assert_eq!(history.text(0), None);
+    }
+
+    #[test]
+    fn bytes_are_bounded_and_endless_lines_are_broken() {
+        let mut history = history(HistoryLimits { n_lines: 1_000_000, n_bytes: 200_000 });
+        for _ in 0..20_000 {
+            push(&mut history, "0123456789012345678901234567890123456789", true);
+        }
+        assert!(history.n_bytes() < 300_000, "{}", history.n_bytes());
+        assert!(!history.numbers().is_empty());
+        history.shrink_to(0);
+        assert!(history.numbers().is_empty());
+    }
+}

@@ -1,0 +1,100 @@
+//! What we hear from inside the parser: bells, and rows that leave the top of the main screen.
+
+use crate::base::report::OrLog as _;
+use std::fmt;
+use vt100::capture::{BasicFormattedCaptureState, RowContents};
+
+/// Rows as the parser wrote them, one after the other in one text.
+#[derive(Debug, Default)]
+pub(super) struct ScrolledRows {
+    text: String,
+    /// Where each row ends, and whether its line goes on.
+    ends: Vec<(usize, bool)>,
+}
+
+impl ScrolledRows {
+    /// Each row and whether its line goes on in the next.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
+        let starts = std::iter::once(0).chain(self.ends.iter().map(|(end, _)| *end));
+        starts
+            .zip(&self.ends)
+            .map(|(start, (end, is_wrapped))| (self.text.get(start..*end).unwrap_or_default(), *is_wrapped))
+    }
+}
+
+/// The parser's callbacks.
+#[derive(Default)]
+pub(super) struct Hooks {
+    has_bell: bool,
+    rows: ScrolledRows,
+    n_scrolled: u64,
+    capture: BasicFormattedCaptureState,
+}
+
+impl Hooks {
+    /// Whether the bell rang since the last call.
+    pub fn take_bell(&mut self) -> bool {
+        std::mem::take(&mut self.has_bell)
+    }
+
+    /// Whether rows wait to be taken.
+    pub fn has_rows(&self) -> bool {
+        !self.rows.ends.is_empty()
+    }
+
+    /// The rows since the last call.
+    pub fn take_rows(&mut self) -> ScrolledRows {
+        std::mem::take(&mut self.rows)
+    }
+
+    /// Returns the space of rows that are dealt with.
+    pub fn give_back(&mut self, mut rows: ScrolledRows) {
+        rows.text.clear();
+        rows.ends.clear();
+        if self.rows.ends.is_empty() {
+            self.rows = rows;
+        }
+    }
+
+    /// Drops rows that wait, after a failure.
+    pub fn forget_rows(&mut self) {
+        self.rows = ScrolledRows::default();
+        self.capture = BasicFormattedCaptureState::new();
+    }
+
+    /// Rows of the main screen that ever left the top.
+    pub fn n_scrolled(&self) -> u64 {
+        self.n_scrolled
+    }
+}
+
+impl vt100::Callbacks for Hooks {
+    fn audible_bell(&mut self, _: &mut vt100::Screen) {
+        self.has_bell = true;
+    }
+
+    fn on_scroll(&mut self, contents: RowContents<'_>, is_alternate: bool) {
+        if is_alternate {
+            return;
+        }
+        self.n_scrolled += 1;
+        contents.write_formatted_basic(&mut self.rows.text, &mut self.capture).or_log("write to memory");
+        let mut probe = FirstChar::default();
+        let has_begun = contents.write_formatted_basic(&mut probe, &mut self.capture.clone()).is_err();
+        self.rows.ends.push((self.rows.text.len(), !(has_begun && probe.is_newline)));
+    }
+}
+
+/// Takes one character and then refuses. The parser does not say whether a row is wrapped, but after
+/// a row that is not it begins the next one with a newline; so we ask it to begin and look.
+#[derive(Default)]
+struct FirstChar {
+    is_newline: bool,
+}
+
+impl fmt::Write for FirstChar {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.is_newline = text.starts_with('\n');
+        Err(fmt::Error)
+    }
+}

@@ -1,0 +1,110 @@
+//! Writing a screen as bytes that draw it again: for a rebuild at another size, and for keyframes.
+
+use super::cells::style_of_cell;
+use super::sgr;
+use super::term::Term;
+use crate::base::grid::{Link, Run, Style};
+use crate::base::report::OrLog as _;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+/// How cells are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Tags and interned characters as they are: for a parser with the same tables.
+    Tagged,
+    /// Everything in standard sequences: for any terminal of ours.
+    Portable,
+}
+
+/// Collects text, switching the look only where it changes.
+#[derive(Debug, Default)]
+pub(super) struct Replay {
+    pub text: String,
+    style: Style,
+    link: Option<Link>,
+}
+
+impl Replay {
+    /// A replay that continues in another text with the look that this one ends in.
+    pub fn continued(&self) -> Self {
+        Self { text: String::new(), style: self.style, link: self.link.clone() }
+    }
+
+    /// The style that the text ends in.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// Sets the look of what follows.
+    pub fn set_look(&mut self, style: Style, link: Option<&Link>) {
+        if style != self.style {
+            sgr::write(&style, &mut self.text);
+            self.style = style;
+        }
+        if link != self.link.as_ref() {
+            write_link(link, &mut self.text);
+            self.link = link.cloned();
+        }
+    }
+
+    /// Goes back to the default look.
+    pub fn end(&mut self) {
+        self.set_look(Style::default(), None);
+    }
+
+    /// Writes runs that were kept in history.
+    pub fn push_runs(&mut self, runs: &[Run]) {
+        for run in runs {
+            self.set_look(run.style, run.link.as_deref());
+            self.text.push_str(&run.text);
+        }
+    }
+}
+
+/// Writes OSC 8 for `link`, or for its end.
+pub(super) fn write_link(link: Option<&Link>, out: &mut String) {
+    let written = match link {
+        Some(Link { id, uri }) if id.is_empty() => write!(out, "\x1b]8;;{uri}\x1b\\"),
+        Some(Link { id, uri }) => write!(out, "\x1b]8;id={id};{uri}\x1b\\"),
+        None => write!(out, "\x1b]8;;\x1b\\"),
+    };
+    written.or_log("write to memory");
+}
+
+impl Term {
+    /// The column after the last cell of `row` that shows anything.
+    pub(super) fn used_cols(&self, row: u16) -> u16 {
+        (0..self.n_cols()).rev().find(|col| !self.is_blank(row, *col)).map_or(0, |col| col + 1)
+    }
+
+    fn is_blank(&self, row: u16, col: u16) -> bool {
+        self.parser.screen().cell(row, col).is_none_or(|cell| {
+            !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() == vt100::Color::Default
+        })
+    }
+
+    /// Writes the cells of `row` in `cols`.
+    pub(super) fn replay_cells(&self, row: u16, cols: Range<u16>, form: Form, replay: &mut Replay) {
+        let screen = self.parser.screen();
+        for cell in cols.filter_map(|col| screen.cell(row, col)) {
+            if cell.is_wide_continuation() {
+                continue;
+            }
+            let mut style = style_of_cell(cell);
+            let contents = if cell.has_contents() { cell.contents() } else { " " };
+            match form {
+                Form::Tagged => {
+                    replay.set_look(style, None);
+                    replay.text.push_str(contents);
+                }
+                Form::Portable => {
+                    let extra = self.styles.extra_of(contents);
+                    extra.apply(&mut style);
+                    replay.set_look(style, self.styles.link(extra));
+                    replay.text.push_str(&self.clusters.expand(contents));
+                }
+            }
+        }
+    }
+}

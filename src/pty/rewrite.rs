@@ -1,0 +1,337 @@
+//! Sequences that the parser lacks or gets wrong, turned into those it has.
+//!
+//! [`Term::is_native`] is the gate: what it lets through never comes here. Everything else is
+//! dispatched by [`Term::rewrite`] to this file (cursor, editing, tabs), `private.rs` (modes),
+//! `reply.rs` (queries), `osc.rs` and `pen.rs`.
+
+use super::charset::Charset;
+use super::scan::Csi;
+use super::state::Margins;
+use super::term::Term;
+
+impl Term {
+    /// Whether the parser handles a complete sequence rightly as it is.
+    pub(super) fn is_native(&mut self, sequence: &[u8]) -> bool {
+        if sequence.get(1) != Some(&b'[') {
+            return matches!(sequence.get(1), Some(b'=' | b'>'));
+        }
+        let Some((last, params)) = sequence.get(2..).and_then(|body| body.split_last()) else { return false };
+        match last {
+            b'm' => self.follow_sgr(params),
+            b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
+            // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2).
+            b'K' => params.first().is_none_or(u8::is_ascii_digit),
+            b'J' => params.first().is_none_or(u8::is_ascii_digit) && params != b"3" && !self.is_line_open(),
+            b'h' | b'l' => matches!(
+                params,
+                b"?25" | b"?1" | b"?2004" | b"?1000" | b"?1002" | b"?1003" | b"?1006" | b"?1005"
+            ),
+            b'q' => params.ends_with(b" "),
+            _ => false,
+        }
+    }
+
+    /// Handles a complete sequence that is not native. The parser has everything in front of it.
+    pub(super) fn rewrite(&mut self, sequence: &[u8]) {
+        match sequence.get(1) {
+            Some(b'[') => self.control_sequence(sequence),
+            Some(b']') => self.operating_system_command(sequence),
+            Some(b'P') => self.device_control(sequence),
+            // Kitty graphics and the like: silence is the answer.
+            Some(b'_' | b'^' | b'X') => {}
+            _ => self.escape(sequence),
+        }
+    }
+
+    fn control_sequence(&mut self, sequence: &[u8]) {
+        let Some(csi) = Csi::parse(sequence) else {
+            self.control_sequence_with_controls(sequence);
+            return;
+        };
+        let is_done = match (csi.private, csi.intermediates, csi.last) {
+            (0, b"", b'm') => {
+                self.apply_sgr(&csi);
+                true
+            }
+            (0, b"", b'h' | b'l') => {
+                self.set_ansi_modes(&csi);
+                true
+            }
+            (b'?', b"", b'h' | b'l') => {
+                self.set_private_modes(&csi);
+                true
+            }
+            (0, b"!", b'p') => {
+                self.soft_reset();
+                true
+            }
+            (0, b"", _) => self.move_or_edit(&csi, sequence) || self.tabulate(&csi) || self.answer(&csi),
+            _ => self.keyboard_request(&csi) || self.answer(&csi),
+        };
+        if !is_done {
+            self.feed(sequence);
+        }
+    }
+
+    /// Executes the control characters inside a sequence first, then the sequence without them.
+    fn control_sequence_with_controls(&mut self, sequence: &[u8]) {
+        let is_control = |b: &u8| *b < 0x20 || *b == 0x7f;
+        let (head, body) = sequence.split_at(2);
+        let controls: Vec<u8> = body.iter().copied().filter(is_control).collect();
+        if controls.is_empty() {
+            return;
+        }
+        self.print_slowly(&controls, false);
+        let mut cleaned = head.to_vec();
+        cleaned.extend(body.iter().copied().filter(|b| !is_control(b)));
+        self.rewrite(&cleaned);
+    }
+
+    /// Cursor movement, erasing, inserting, deleting, scrolling. Returns whether it was one of them.
+    fn move_or_edit(&mut self, csi: &Csi<'_>, sequence: &[u8]) -> bool {
+        let n = csi.number(0, 1);
+        match csi.last {
+            b'A' | b'B' | b'E' | b'F' | b'X' | b'D' => {
+                self.leave_edge();
+                self.feed(sequence);
+            }
+            b'j' | b'k' => {
+                self.leave_edge();
+                self.inject(&format!("\x1b[{n}{}", if csi.last == b'j' { 'D' } else { 'A' }));
+            }
+            b'a' => self.inject(&format!("\x1b[{n}C")),
+            b'd' => {
+                let col = self.cursor_in_row();
+                self.inject(&format!("\x1b[{n};{}H", col + 1));
+            }
+            b'e' => {
+                let row = self.cursor_position().0.saturating_add(n).min(self.n_rows() - 1);
+                let col = self.cursor_in_row();
+                self.go_to(row, col);
+            }
+            b'J' if csi.params == b"3" => {
+                if self.config.may_program_clear_history {
+                    self.archive_scrolled();
+                    self.history.clear();
+                }
+            }
+            b'J' => {
+                // What the top row continued is gone from the screen, so its line has ended.
+                self.archive_scrolled();
+                if matches!(csi.number(0, 0), 1 | 2) || self.cursor_position() == (0, 0) {
+                    self.history.close_open();
+                }
+                self.feed(sequence);
+            }
+            b'K' => self.feed(sequence),
+            b'@' | b'P' | b'L' | b'M' => self.insert_or_delete(csi.last, n, sequence),
+            b'S' | b'T' => self.scroll(csi, n),
+            b'b' => self.repeat(n),
+            b's' if csi.params.is_empty() => self.save_cursor(),
+            b'u' => self.restore_cursor(),
+            b'r' => self.set_margins(csi, sequence),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Whether the top row may continue a line that has already left the screen in part.
+    fn is_line_open(&self) -> bool {
+        self.history.is_open() || self.parser.callbacks().has_rows()
+    }
+
+    /// ICH, DCH, IL, DL; the cells that come in take the background.
+    fn insert_or_delete(&mut self, last: u8, n: u16, sequence: &[u8]) {
+        self.leave_edge();
+        let (row, col) = self.cursor_position();
+        let n_cols = self.n_cols();
+        if last == b'@' && n >= n_cols - col {
+            self.inject("\x1b[K"); // the parser is not safe there
+        } else {
+            self.feed(sequence);
+        }
+        if !self.pen.has_bg {
+            return;
+        }
+        let Margins { top, bottom } = self.margins;
+        match last {
+            b'@' => self.inject(&format!("\x1b[{n}X")),
+            b'P' => {
+                let first = n_cols - n.min(n_cols - col);
+                self.inject(&format!("\x1b[{}G\x1b[K\x1b[{}G", first + 1, col + 1));
+            }
+            b'L' if self.margins.contains(row) => self.erase_rows(row, n.min(bottom - row + 1)),
+            b'M' if self.margins.contains(row) => {
+                let n = n.min(bottom - row.max(top) + 1);
+                self.erase_rows(bottom + 1 - n, n);
+            }
+            _ => {}
+        }
+    }
+
+    /// SU and SD. `CSI T` with several parameters is mouse tracking of old and is left out.
+    fn scroll(&mut self, csi: &Csi<'_>, n: u16) {
+        let Margins { top, bottom } = self.margins;
+        let n = n.min(bottom - top + 1);
+        if csi.last == b'S' {
+            self.inject(&format!("\x1b[{n}S"));
+            self.erase_rows(bottom + 1 - n, n);
+        } else if csi.params().count() <= 1 {
+            self.inject(&format!("\x1b[{n}T"));
+            self.erase_rows(top, n);
+        }
+    }
+
+    /// REP, through our own printing so that modes and styles hold.
+    fn repeat(&mut self, n: u16) {
+        let Some(last) = self.last_char else { return };
+        let n_cells = usize::from(self.n_cols()) * usize::from(self.n_rows());
+        let text: String = std::iter::repeat_n(last, usize::from(n).min(n_cells)).collect();
+        let charsets = std::mem::take(&mut self.text.charsets);
+        if self.is_fast(text.as_bytes(), false) {
+            self.inject(&text);
+        } else {
+            self.print_slowly(text.as_bytes(), false);
+        }
+        self.text.charsets = charsets;
+    }
+
+    fn set_margins(&mut self, csi: &Csi<'_>, sequence: &[u8]) {
+        let n_rows = self.n_rows();
+        let (top, bottom) = (csi.number(0, 1), csi.number(1, n_rows).min(n_rows));
+        if top >= bottom {
+            return;
+        }
+        self.feed(sequence);
+        self.margins = Margins { top: top - 1, bottom: bottom - 1 };
+        if !self.is_origin {
+            self.inject("\x1b[H");
+        }
+    }
+
+    /// A line feed that fills the row which scrolls in with the background.
+    pub(super) fn line_feed(&mut self) {
+        let will_scroll = self.cursor_position().0 == self.margins.bottom;
+        self.inject("\n");
+        if will_scroll {
+            self.erase_rows(self.margins.bottom, 1);
+        }
+    }
+
+    /// Erases rows again where the parser brought them in without the background.
+    fn erase_rows(&mut self, first: u16, n: u16) {
+        let (row, col) = self.cursor_position();
+        if !self.pen.has_bg || col >= self.n_cols() {
+            return;
+        }
+        for row in first..first.saturating_add(n).min(self.n_rows()) {
+            self.inject(&format!("\x1b[{}d\x1b[2K", row + 1));
+        }
+        self.go_to(row, col);
+    }
+
+    /// Moves the cursor, origin mode or not: the parser's VPA ignores that mode.
+    pub(super) fn go_to(&mut self, row: u16, col: u16) {
+        self.inject(&format!("\x1b[{}d\x1b[{}G", row + 1, col + 1));
+    }
+
+    /// The column of the cursor, the last one where it stands behind it.
+    pub(super) fn cursor_in_row(&self) -> u16 {
+        self.cursor_position().1.min(self.n_cols() - 1)
+    }
+
+    fn tabulate(&mut self, csi: &Csi<'_>) -> bool {
+        match csi.last {
+            b'I' => self.tab_forward(csi.number(0, 1)),
+            b'Z' => self.tab_back(csi.number(0, 1)),
+            b'g' if csi.number(0, 0) == 0 => self.set_tab_stop(false),
+            b'g' if csi.number(0, 0) == 3 => self.tab_stops_mut().fill(false),
+            _ => return false,
+        }
+        true
+    }
+
+    pub(super) fn tab_forward(&mut self, n: u16) {
+        let last = self.n_cols() - 1;
+        let stops = (self.cursor_position().1.saturating_add(1)..=last).filter(|col| self.is_tab_stop(*col));
+        let target = stops.take(usize::from(n)).enumerate().last();
+        let col = target.filter(|(i, _)| i + 1 == usize::from(n)).map_or(last, |(_, col)| col);
+        self.inject(&format!("\x1b[{}G", col + 1));
+    }
+
+    fn tab_back(&mut self, n: u16) {
+        let stops = (0..self.cursor_in_row()).rev().filter(|col| self.is_tab_stop(*col));
+        let target = stops.take(usize::from(n)).enumerate().last();
+        let col = target.filter(|(i, _)| i + 1 == usize::from(n)).map_or(0, |(_, col)| col);
+        self.inject(&format!("\x1b[{}G", col + 1));
+    }
+
+    fn is_tab_stop(&self, col: u16) -> bool {
+        match &self.text.tab_stops {
+            Some(stops) => stops.get(usize::from(col)).copied().unwrap_or(false),
+            None => col.is_multiple_of(8),
+        }
+    }
+
+    fn tab_stops_mut(&mut self) -> &mut Vec<bool> {
+        let n_cols = self.n_cols();
+        self.text.tab_stops.get_or_insert_with(|| (0..n_cols).map(|col| col.is_multiple_of(8)).collect())
+    }
+
+    fn set_tab_stop(&mut self, is_set: bool) {
+        let col = usize::from(self.cursor_in_row());
+        if let Some(stop) = self.tab_stops_mut().get_mut(col) {
+            *stop = is_set;
+        }
+    }
+
+    fn escape(&mut self, sequence: &[u8]) {
+        match sequence.get(1..).unwrap_or_default() {
+            b"7" => self.save_cursor(),
+            b"8" => self.restore_cursor(),
+            b"D" => self.line_feed(),
+            b"E" => {
+                self.inject("\r");
+                self.line_feed();
+            }
+            b"M" => self.reverse_line_feed(),
+            b"H" => self.set_tab_stop(true),
+            b"c" => self.hard_reset(),
+            b"#8" => self.alignment_pattern(),
+            b"n" => self.text.locked = 2,
+            b"o" => self.text.locked = 3,
+            b"N" => self.text.single_shift = Some(self.text.charsets[2]),
+            b"O" => self.text.single_shift = Some(self.text.charsets[3]),
+            b"Z" => self.report_device(),
+            [slot @ b'('..=b'+', designator] => {
+                self.text.charsets[usize::from(slot - b'(')] = Charset::from_designator(*designator);
+            }
+            // Nothing the parser knows is left.
+            _ => {}
+        }
+    }
+
+    fn reverse_line_feed(&mut self) {
+        let row = self.cursor_position().0;
+        if row == 0 && self.margins.top > 0 {
+            return; // the parser would scroll the region
+        }
+        self.inject("\x1bM");
+        if row == self.margins.top {
+            self.erase_rows(row, 1);
+        }
+    }
+
+    /// DECALN: the screen full of E.
+    fn alignment_pattern(&mut self) {
+        self.is_origin = false;
+        self.margins = Margins::whole(self.n_rows());
+        let look = self.parser.screen().attributes_formatted();
+        let row_of_e = "E".repeat(usize::from(self.n_cols()));
+        let mut pattern = String::from("\x1b[?6l\x1b[r\x1b[m");
+        for row in 1..=self.n_rows() {
+            pattern.push_str(&format!("\x1b[{row};1H{row_of_e}"));
+        }
+        self.inject(&format!("{pattern}\x1b[H{look}"));
+    }
+}

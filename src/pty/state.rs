@@ -1,0 +1,160 @@
+//! The state of a terminal that the parser underneath does not keep.
+
+use super::charset::Charset;
+use super::style::Extra;
+use crate::base::grid::Attrs;
+
+/// Modes that change what a printed character does.
+#[derive(Debug, Clone)]
+pub(super) struct TextModes {
+    /// Characters push the rest of the row to the right (IRM).
+    pub is_insert: bool,
+    /// A line feed returns the carriage too (LNM).
+    pub is_newline: bool,
+    /// Text goes on in the next row at the right edge (DECAWM).
+    pub is_autowrap: bool,
+    pub charsets: [Charset; 4],
+    /// Which of `charsets` is in use.
+    pub locked: usize,
+    /// The set for the next character only (SS2, SS3).
+    pub single_shift: Option<Charset>,
+    /// Tab stops by column, where they differ from every eighth.
+    pub tab_stops: Option<Vec<bool>>,
+}
+
+impl Default for TextModes {
+    fn default() -> Self {
+        Self {
+            is_insert: false,
+            is_newline: false,
+            is_autowrap: true,
+            charsets: [Charset::Ascii; 4],
+            locked: 0,
+            single_shift: None,
+            tab_stops: None,
+        }
+    }
+}
+
+impl TextModes {
+    /// The character set that the next character is read in.
+    pub fn charset(&self) -> Charset {
+        self.charsets.get(self.locked).copied().unwrap_or_default()
+    }
+
+    /// Whether the parser alone would print wrongly.
+    pub fn needs_care(&self) -> bool {
+        self.is_insert
+            || self.is_newline
+            || !self.is_autowrap
+            || self.single_shift.is_some()
+            || self.tab_stops.is_some()
+            || self.charset() != Charset::Ascii
+    }
+}
+
+/// What we must know of the current look beyond what the parser tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Pen {
+    pub extra: Extra,
+    pub is_bold: bool,
+    pub is_dim: bool,
+    /// A background colour is set, so that erased cells must take it.
+    pub has_bg: bool,
+}
+
+impl Pen {
+    /// The pen after SGR 0.
+    pub fn reset(self) -> Self {
+        Self { extra: self.extra.reset(), ..Self::default() }
+    }
+
+    /// The pen with the combination of bold and dim written into its extra style.
+    pub fn settled(mut self) -> Self {
+        self.extra.attrs.set(super::style::BOLD_AND_DIM, self.is_bold && self.is_dim);
+        self
+    }
+
+    /// Turns an attribute that only the extra style knows on or off.
+    pub fn set_extra(&mut self, attrs: Attrs, is_on: bool) {
+        self.extra.attrs.set(attrs, is_on);
+    }
+}
+
+/// What DECSC keeps beside the parser's own saved cursor; one per screen.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SavedState {
+    pub extra: Extra,
+    pub charsets: [Charset; 4],
+    pub locked: usize,
+    pub is_origin: bool,
+}
+
+/// DEC private modes that have no effect on the grid.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PrivateModes {
+    /// Output is to be shown at once (2026).
+    pub is_synchronized: bool,
+    /// Focus reports (1004).
+    pub is_focus_reported: bool,
+    /// The wheel sends arrow keys on the alternate screen (1007).
+    pub is_alternate_scroll: bool,
+    /// Reports of a changed colour scheme (2031).
+    pub is_scheme_reported: bool,
+    /// Reports of a changed size (2048).
+    pub is_size_reported: bool,
+    /// Blinking cursor (12).
+    pub is_blinking: bool,
+    /// Reverse video (5).
+    pub is_reverse: bool,
+}
+
+impl Default for PrivateModes {
+    fn default() -> Self {
+        Self {
+            is_synchronized: false,
+            is_focus_reported: false,
+            is_alternate_scroll: true,
+            is_scheme_reported: false,
+            is_size_reported: false,
+            is_blinking: false,
+            is_reverse: false,
+        }
+    }
+}
+
+/// The scroll region, both ends inside it, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Margins {
+    pub top: u16,
+    pub bottom: u16,
+}
+
+impl Margins {
+    pub fn whole(n_rows: u16) -> Self {
+        Self { top: 0, bottom: n_rows.saturating_sub(1) }
+    }
+
+    pub fn contains(self, row: u16) -> bool {
+        (self.top..=self.bottom).contains(&row)
+    }
+}
+
+/// The keyboard protocols a program has asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Keyboard {
+    /// Kitty flags, the newest last; one stack per screen.
+    pub kitty: [Vec<u8>; 2],
+    /// The modifyOtherKeys level.
+    pub other_keys: u8,
+    /// One of the protocols was used at least once.
+    pub has_used_extended: bool,
+}
+
+/// Titles kept by `CSI 22 t`, and the current ones.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Titles {
+    pub title: String,
+    pub icon: String,
+    pub stack: Vec<(String, String)>,
+}

@@ -12,6 +12,7 @@ pub mod event;
 pub mod history;
 pub mod holder;
 mod hooks;
+pub mod keys;
 pub mod link;
 pub mod modes;
 mod osc;

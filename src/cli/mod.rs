@@ -1,5 +1,6 @@
 //! The command line: parse, ask, print. It holds no truth and decides nothing.
 
+pub mod args;
 pub mod demo;
 pub mod out;
 pub mod transport;

@@ -28,6 +28,14 @@ pub trait Verb {
     fn exit(&self, _reply: &<Self::Call as Call>::Reply) -> u8 {
         0
     }
+    /// The `--json` reply is printed bare on one line, without the envelope (contract 2.2: `ask`).
+    fn is_bare(&self) -> bool {
+        false
+    }
+    /// A waiting call says on standard error that it still waits (contract 4.7).
+    fn is_keepalive_told(&self) -> bool {
+        false
+    }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
         None
@@ -40,7 +48,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         Ok(call) => call,
         Err(error) => return fail(session, &Response::new("local", None, Err(error))),
     };
-    let response = ask(&call, verb.retry_request(), session);
+    let response = ask(&call, verb.retry_request(), verb.is_keepalive_told(), session);
     let reply = match (&response.result, response.ok) {
         (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),
         (_, _) => return fail(session, &response),
@@ -59,7 +67,10 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
             );
         }
     };
-    if session.is_json {
+    if session.is_json && verb.is_bare() {
+        let line = response.result.map(|result| result.to_string()).unwrap_or_default();
+        session.out.data(&format!("{line}\n"));
+    } else if session.is_json {
         session.out.json(&response);
     } else {
         let mut text = verb.text(&reply);
@@ -72,7 +83,14 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
 }
 
 /// Sends a call and brings the response, also when no server answers.
-pub fn ask<C: Call>(call: &C, retry_request: Option<&str>, session: &mut Session<'_>) -> Response {
+///
+/// While a call waits and `is_keepalive_told`, one JSON line goes to standard error from time to time.
+pub fn ask<C: Call>(
+    call: &C,
+    retry_request: Option<&str>,
+    is_keepalive_told: bool,
+    session: &mut Session<'_>,
+) -> Response {
     let params = match serde_json::to_value(call) {
         Ok(params) => params,
         Err(error) => return Response::new("local", None, Err(ErrorBody::bad_params(C::METHOD, &error))),
@@ -87,7 +105,16 @@ pub fn ask<C: Call>(call: &C, retry_request: Option<&str>, session: &mut Session
         contract: CONTRACT_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    match session.transport.call(request, &mut |_| ()) {
+    let out = &mut session.out;
+    let mut on_keepalive = |elapsed_ms: u64| {
+        if is_keepalive_told {
+            let line = serde_json::json!({
+                "_keepalive": true, "_heartbeat": true, "elapsedMs": elapsed_ms, "deadlineMs": null
+            });
+            out.talk(&line.to_string());
+        }
+    };
+    match session.transport.call(request, &mut on_keepalive) {
         Ok(response) => response,
         Err(error) => Response::new("local", None, Err(error)),
     }

@@ -1,7 +1,11 @@
 //! The verbs by noun: flags as structs, replies as text.
 
+pub mod gate;
+pub mod mail;
+pub mod request;
 pub mod run;
 pub mod skills;
+pub mod task;
 
 use super::out::Out;
 use super::verb::{self, Session};
@@ -25,16 +29,40 @@ pub enum Orchestration {
     /// Show one Run.
     RunShow(run::RunShowArgs),
     // Task
+    /// Create a task.
+    TaskCreate(task::TaskCreateArgs),
+    /// List the tasks of a Run.
+    TaskList(task::TaskListArgs),
+    /// Change a task's state or dependencies.
+    TaskUpdate(task::TaskUpdateArgs),
 
     // Dispatch
 
     // Worker
 
     // Mail
+    /// Send a message or report.
+    Send(mail::SendArgs),
+    /// Take or look at mail.
+    Check(mail::CheckArgs),
+    /// Answer a question or message.
+    Reply(mail::ReplyArgs),
+    /// Show recent mail of everybody.
+    Inbox(mail::InboxArgs),
+    /// Ask and wait for the answer.
+    Ask(mail::AskArgs),
 
     // Gate
+    /// Hold a task back until somebody decides.
+    GateCreate(gate::GateCreateArgs),
+    /// Decide a gate.
+    GateResolve(gate::GateResolveArgs),
+    /// List gates.
+    GateList(gate::GateListArgs),
 
     // Request
+    /// Show what became of a request id.
+    RequestShow(request::RequestShowArgs),
 }
 
 /// Runs one orchestration verb.
@@ -46,16 +74,28 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
         Orchestration::RunList(args) => verb::run(args, session),
         Orchestration::RunShow(args) => verb::run(args, session),
         // Task
+        Orchestration::TaskCreate(args) => verb::run(args, session),
+        Orchestration::TaskList(args) => verb::run(args, session),
+        Orchestration::TaskUpdate(args) => verb::run(args, session),
 
         // Dispatch
 
         // Worker
 
         // Mail
+        Orchestration::Send(args) => verb::run(args, session),
+        Orchestration::Check(args) => verb::run(args, session),
+        Orchestration::Reply(args) => verb::run(args, session),
+        Orchestration::Inbox(args) => verb::run(args, session),
+        Orchestration::Ask(args) => verb::run(args, session),
 
         // Gate
+        Orchestration::GateCreate(args) => verb::run(args, session),
+        Orchestration::GateResolve(args) => verb::run(args, session),
+        Orchestration::GateList(args) => verb::run(args, session),
 
         // Request
+        Orchestration::RequestShow(args) => verb::run(args, session),
     }
 }
 

@@ -1,0 +1,72 @@
+//! Arguments that several verbs share.
+
+use crate::base::code::ErrorCode;
+use crate::proto::error::ErrorBody;
+use clap::Args;
+
+/// `--from`: who the caller says it is.
+#[derive(Debug, Clone, Args)]
+pub struct FromArg {
+    /// Act as this terminal handle instead of the one this runs in; `user` is the person.
+    #[arg(long, value_name = "HANDLE")]
+    pub from: Option<String>,
+}
+
+/// `--run`: which Run is meant.
+#[derive(Debug, Clone, Args)]
+pub struct RunArg {
+    /// The Run [default: the one this terminal is bound to].
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+}
+
+/// `--retry-request`: every mutation has it.
+#[derive(Debug, Clone, Args)]
+pub struct RetryArg {
+    /// Repeat an earlier request under its id instead of doing it twice.
+    #[arg(long, value_name = "ID")]
+    pub retry_request: Option<String>,
+}
+
+/// `--no-fleet`: replies of this build carry no fleet block, so there is nothing to leave out.
+#[derive(Debug, Clone, Args)]
+pub struct FleetArg {
+    /// Accepted for scripts written for other builds.
+    #[arg(long, hide = true)]
+    pub no_fleet: bool,
+}
+
+/// A flag that holds a JSON array of strings, such as `'["task_1"]'`.
+pub fn string_array(flag: &str, text: &str) -> Result<Vec<String>, ErrorBody> {
+    serde_json::from_str(text).map_err(|_| {
+        let shown = crate::base::text::cut_chars(&crate::base::text::one_line(text), 80);
+        ErrorBody::new(
+            ErrorCode::InvalidArgument,
+            format!("{flag} must be a JSON array of strings like '[\"a\",\"b\"]', not {shown}."),
+        )
+    })
+}
+
+/// A flag that holds a comma-separated list; blanks are dropped.
+pub fn csv(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// An `invalid_argument` of the command line itself.
+pub fn invalid(message: impl Into<String>) -> ErrorBody {
+    ErrorBody::new(ErrorCode::InvalidArgument, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_come_as_json_or_commas() {
+        assert_eq!(string_array("--deps", r#"["a","b"]"#).unwrap(), ["a", "b"]);
+        for bad in ["", "a", "{}", "[1]", "[\"a\"", "null"] {
+            assert!(string_array("--deps", bad).is_err(), "{bad}");
+        }
+        assert_eq!(csv(" a, ,b,"), ["a", "b"]);
+    }
+}

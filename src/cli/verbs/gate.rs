@@ -1,0 +1,135 @@
+//! Gate verbs.
+
+use crate::base::text::one_line;
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array};
+use crate::cli::verb::Verb;
+use crate::proto::error::ErrorBody;
+use crate::proto::gate::{GateCreate, GateList, GateResolve, Gates, OneGate};
+use crate::proto::row::GateRow;
+use clap::Args;
+
+fn line(gate: &GateRow) -> String {
+    let mut line =
+        format!("{}  {:<8} {}  {}", gate.id, gate.status.as_str(), gate.task_id, one_line(&gate.question));
+    if !gate.options.is_empty() {
+        line.push_str(&format!("  [{}]", gate.options.join(" / ")));
+    }
+    if let Some(resolution) = &gate.resolution {
+        let by = gate.resolved_by.as_deref().unwrap_or("somebody");
+        line.push_str(&format!("  resolved by {by}: {}", one_line(resolution)));
+    }
+    line
+}
+
+/// Blocks a task that has not started until somebody decides.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration gate-create --task task_0123456789ab --question \"Ship it?\" --options '[\"yes\",\"no\"]' --json"
+)]
+pub struct GateCreateArgs {
+    /// The task to hold back.
+    #[arg(long)]
+    task: String,
+    /// What is to be decided.
+    #[arg(long)]
+    question: String,
+    /// Possible answers, as a JSON array of strings; the answer stays free.
+    #[arg(long, value_name = "JSON")]
+    options: Option<String>,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for GateCreateArgs {
+    type Call = GateCreate;
+    fn call(&self) -> Result<GateCreate, ErrorBody> {
+        let options = self.options.as_deref().map(|text| string_array("--options", text)).transpose()?;
+        Ok(GateCreate {
+            task: self.task.clone(),
+            question: self.question.clone(),
+            options: options.unwrap_or_default(),
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &OneGate) -> String {
+        format!("created {}", line(&reply.gate))
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Decides a gate; its task can start when no other gate holds it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration gate-resolve --id gate_0123456789ab --resolution yes --json"
+)]
+pub struct GateResolveArgs {
+    /// The gate.
+    #[arg(long, value_name = "GATE")]
+    id: String,
+    /// The decision: one of the options, or anything else.
+    #[arg(long)]
+    resolution: String,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for GateResolveArgs {
+    type Call = GateResolve;
+    fn call(&self) -> Result<GateResolve, ErrorBody> {
+        Ok(GateResolve {
+            id: self.id.clone(),
+            resolution: self.resolution.clone(),
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &OneGate) -> String {
+        let warning =
+            reply.warning.as_ref().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
+        format!("{}{warning}", line(&reply.gate))
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Lists gates, oldest first.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca orchestration gate-list --status pending --json")]
+pub struct GateListArgs {
+    /// Only gates of this task.
+    #[arg(long)]
+    task: Option<String>,
+    /// Only gates in this state: pending, resolved or timeout.
+    #[arg(long)]
+    status: Option<String>,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+}
+
+impl Verb for GateListArgs {
+    type Call = GateList;
+    fn call(&self) -> Result<GateList, ErrorBody> {
+        Ok(GateList {
+            task: self.task.clone(),
+            status: self.status.clone(),
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &Gates) -> String {
+        if reply.gates.is_empty() {
+            return String::from("no such gates");
+        }
+        reply.gates.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}

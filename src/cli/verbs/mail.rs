@@ -1,0 +1,408 @@
+//! Mail verbs.
+
+use crate::base::text::{many_lines, one_line, shell_quote};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid};
+use crate::cli::verb::Verb;
+use crate::proto::error::ErrorBody;
+use crate::proto::mail::{Answered, Ask, Check, Checked, Inbox, Mail, Replied, Reply, Send, Sent};
+use crate::proto::row::MessageRow;
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+fn line(message: &MessageRow) -> String {
+    format!(
+        "{}  {:<11} from {}  {}",
+        message.id,
+        message.kind.as_str(),
+        message.from_handle,
+        one_line(&message.subject)
+    )
+}
+
+fn block(message: &MessageRow) -> String {
+    let body = many_lines(&message.body);
+    let indented: String = body.lines().map(|line| format!("\n    {line}")).collect();
+    format!("{}{indented}", line(message))
+}
+
+/// The proof from the brief, under both its names.
+#[derive(Debug, Clone, Args)]
+pub struct ProofArg {
+    /// The proof from your brief; it names you wherever this runs.
+    #[arg(long, visible_alias = "dispatch-capability", value_name = "PROOF")]
+    proof: Option<String>,
+}
+
+/// Sends a message. A worker reports with --type worker_done, exactly once.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json"
+)]
+pub struct SendArgs {
+    /// One line that says what it is about.
+    #[arg(long)]
+    subject: String,
+    /// The text; at most 1 MiB.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    body: String,
+    /// run:ID, dispatch:ID, a terminal handle or user [default: your Run].
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
+    /// status, worker_done, escalation, heartbeat, handoff, merge_ready, … [default: status].
+    #[arg(long = "type", value_name = "TYPE")]
+    kind: Option<String>,
+    /// normal, high or urgent; never changes the order.
+    #[arg(long)]
+    priority: Option<String>,
+    /// The thread it belongs to.
+    #[arg(long, value_name = "ID")]
+    thread_id: Option<String>,
+    /// The payload as a JSON object, instead of the flags below.
+    #[arg(long, value_name = "JSON", conflicts_with_all = ["task_id", "dispatch_id", "outcome", "files_modified", "report_path", "phase"])]
+    payload: Option<String>,
+    /// The task it is about.
+    #[arg(long, value_name = "TASK")]
+    task_id: Option<String>,
+    /// The attempt it is about.
+    #[arg(long, value_name = "DISPATCH")]
+    dispatch_id: Option<String>,
+    /// succeeded or failed; only with --type worker_done.
+    #[arg(long)]
+    outcome: Option<String>,
+    /// Changed files, comma-separated.
+    #[arg(long, value_name = "CSV")]
+    files_modified: Option<String>,
+    /// Where the full report is.
+    #[arg(long, value_name = "PATH")]
+    report_path: Option<String>,
+    /// investigating, implementing, reviewing or waiting; for heartbeats.
+    #[arg(long)]
+    phase: Option<String>,
+    #[command(flatten)]
+    proof: ProofArg,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+    #[command(flatten)]
+    fleet: FleetArg,
+}
+
+impl SendArgs {
+    fn payload(&self) -> Result<Option<Value>, ErrorBody> {
+        if let Some(text) = &self.payload {
+            return serde_json::from_str(text)
+                .map(Some)
+                .map_err(|error| invalid(format!("--payload is not valid JSON: {error}.")));
+        }
+        let mut fields = Map::new();
+        let texts = [
+            ("taskId", &self.task_id),
+            ("dispatchId", &self.dispatch_id),
+            ("outcome", &self.outcome),
+            ("reportPath", &self.report_path),
+            ("phase", &self.phase),
+        ];
+        for (name, value) in texts {
+            if let Some(value) = value {
+                fields.insert(name.to_owned(), json!(value));
+            }
+        }
+        if let Some(files) = &self.files_modified {
+            fields.insert(String::from("filesModified"), json!(csv(files)));
+        }
+        Ok((!fields.is_empty()).then_some(Value::Object(fields)))
+    }
+}
+
+impl Verb for SendArgs {
+    type Call = Send;
+    fn call(&self) -> Result<Send, ErrorBody> {
+        if self.outcome.is_some() && self.kind.as_deref() != Some("worker_done") {
+            return Err(invalid("--outcome goes only with --type worker_done."));
+        }
+        Ok(Send {
+            to: self.to.clone(),
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+            subject: self.subject.clone(),
+            body: self.body.clone(),
+            kind: self.kind.clone(),
+            priority: self.priority.clone(),
+            thread_id: self.thread_id.clone(),
+            payload: self.payload()?,
+            proof: self.proof.proof.clone(),
+        })
+    }
+    fn text(&self, reply: &Sent) -> String {
+        let mut lines = vec![match &reply.lifecycle {
+            Some(lifecycle) if lifecycle.action == "rejected" => format!(
+                "refused [{}]: {}. The report was kept as {} where the coordinator sees it.",
+                lifecycle.code.as_deref().unwrap_or_default(),
+                lifecycle.reason.as_deref().unwrap_or_default(),
+                reply.message.id
+            ),
+            Some(lifecycle) => format!("sent {} ({})", reply.message.id, lifecycle.action),
+            None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
+        }];
+        if !reply.missing_files.is_empty() {
+            lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+        }
+        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
+        lines.join("\n")
+    }
+    fn exit(&self, reply: &Sent) -> u8 {
+        u8::from(reply.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.action == "rejected"))
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration check --wait --types worker_done,escalation,question --timeout-ms 900000 --json"
+)]
+#[allow(clippy::struct_excessive_bools)] // the flags of the contract
+pub struct CheckArgs {
+    /// Whose mail [default: the terminal this runs in]; `user` is the person's.
+    #[arg(long, value_name = "HANDLE")]
+    terminal: Option<String>,
+    /// Acknowledge this delivery first.
+    #[arg(long, value_name = "DELIVERY")]
+    ack: Option<String>,
+    /// Take unread mail [the default].
+    #[arg(long, conflicts_with_all = ["peek", "all"])]
+    unread: bool,
+    /// Look at unread mail without taking it, newest first.
+    #[arg(long, conflicts_with = "all")]
+    peek: bool,
+    /// Look at all mail, newest first.
+    #[arg(long)]
+    all: bool,
+    /// What wakes a waiting check, comma-separated; with --peek and --all a filter.
+    #[arg(long, value_name = "CSV")]
+    types: Option<String>,
+    /// Accepted for scripts written for other builds.
+    #[arg(long, hide = true)]
+    format: bool,
+    /// Wait until there is mail of these types.
+    #[arg(long)]
+    wait: bool,
+    /// The longest wait in milliseconds, 1 to 86400000 [default: 120000]. A timeout is no error.
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    #[command(flatten)]
+    proof: ProofArg,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    retry: RetryArg,
+    #[command(flatten)]
+    fleet: FleetArg,
+}
+
+impl Verb for CheckArgs {
+    type Call = Check;
+    fn call(&self) -> Result<Check, ErrorBody> {
+        let mode = match (self.peek, self.all) {
+            (true, _) => Some("peek"),
+            (_, true) => Some("all"),
+            (false, false) => None,
+        };
+        Ok(Check {
+            terminal: self.terminal.clone(),
+            run: self.run.run.clone(),
+            ack: self.ack.clone(),
+            mode: mode.map(str::to_owned),
+            types: self.types.as_deref().map(csv).unwrap_or_default(),
+            is_wait: self.wait,
+            timeout_ms: self.timeout_ms,
+            proof: self.proof.proof.clone(),
+        })
+    }
+    fn text(&self, reply: &Checked) -> String {
+        let mut lines: Vec<String> = reply.messages.iter().map(block).collect();
+        if lines.is_empty() {
+            lines.push(String::from(if reply.timed_out {
+                "no mail yet; nothing is decided by that"
+            } else {
+                "no mail"
+            }));
+        }
+        if let Some(delivery) = &reply.delivery_id {
+            let again = if reply.replayed == Some(true) {
+                format!("again, time {}", reply.redeliveries.unwrap_or(0))
+            } else {
+                String::from("new")
+            };
+            lines.push(format!(
+                "delivery {delivery} ({again}); when handled: orca orchestration check --ack {delivery}"
+            ));
+        }
+        if let Some(newer @ 1..) = reply.newer_waiting {
+            lines.push(format!("{newer} more behind this batch"));
+        }
+        lines.extend(reply.acknowledged.iter().map(|id| format!("acknowledged {id}")));
+        lines.extend(reply.wait_interrupted.iter().map(|why| format!("the wait was not possible: {why}")));
+        lines.join("\n")
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+    fn is_keepalive_told(&self) -> bool {
+        self.wait
+    }
+}
+
+/// Answers a question or any other message. The first answer to a question wins.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json"
+)]
+pub struct ReplyArgs {
+    /// The message; a question's id is its message's.
+    #[arg(long, value_name = "MESSAGE")]
+    id: String,
+    /// The answer.
+    #[arg(long)]
+    body: String,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+    #[command(flatten)]
+    fleet: FleetArg,
+}
+
+impl Verb for ReplyArgs {
+    type Call = Reply;
+    fn call(&self) -> Result<Reply, ErrorBody> {
+        Ok(Reply {
+            id: self.id.clone(),
+            body: self.body.clone(),
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &Replied) -> String {
+        match (&reply.question, reply.duplicate) {
+            (Some(question), Some(true)) => format!("{} had that answer already", question.message_id),
+            (Some(question), _) => format!("answered {}", question.message_id),
+            (None, _) => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
+        }
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Shows recent mail of everybody, newest first; takes nothing.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca orchestration inbox --limit 20 --json")]
+pub struct InboxArgs {
+    /// Messages to show, 1 to 1000 [default: 20; 100 with --terminal].
+    #[arg(long)]
+    limit: Option<u32>,
+    /// Only mail of this terminal or its attempts; `user` is the person's.
+    #[arg(long, value_name = "HANDLE")]
+    terminal: Option<String>,
+    /// Whole bodies instead of their first 2000 characters.
+    #[arg(long)]
+    full: bool,
+    #[command(flatten)]
+    fleet: FleetArg,
+}
+
+impl Verb for InboxArgs {
+    type Call = Inbox;
+    fn call(&self) -> Result<Inbox, ErrorBody> {
+        Ok(Inbox { limit: self.limit, terminal: self.terminal.clone(), is_full: self.full })
+    }
+    fn text(&self, reply: &Mail) -> String {
+        if reply.messages.is_empty() {
+            return String::from("no mail");
+        }
+        reply.messages.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Asks the coordinator or the person and waits for the answer. A timeout leaves the question open:
+/// go on with --resume, never ask again.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json"
+)]
+pub struct AskArgs {
+    /// The question.
+    #[arg(long, conflicts_with = "resume", required_unless_present = "resume")]
+    question: Option<String>,
+    /// Wait on for the answer to this earlier question.
+    #[arg(long, value_name = "MESSAGE", conflicts_with = "options")]
+    resume: Option<String>,
+    /// Possible answers, comma-separated; the answer stays free.
+    #[arg(long, value_name = "CSV")]
+    options: Option<String>,
+    /// Your own Run's address [the default], or user.
+    #[arg(long, value_name = "ADDRESS")]
+    to: Option<String>,
+    /// The longest wait in milliseconds, 0 to 1800000 [default: 600000].
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    #[command(flatten)]
+    proof: ProofArg,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for AskArgs {
+    type Call = Ask;
+    fn call(&self) -> Result<Ask, ErrorBody> {
+        Ok(Ask {
+            question: self.question.clone(),
+            resume: self.resume.clone(),
+            options: self.options.as_deref().map(csv).unwrap_or_default(),
+            to: self.to.clone(),
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+            timeout_ms: self.timeout_ms,
+            proof: self.proof.proof.clone(),
+        })
+    }
+    fn text(&self, reply: &Answered) -> String {
+        match &reply.answer {
+            Some(answer) => many_lines(answer),
+            None => {
+                let proof = self
+                    .proof
+                    .proof
+                    .as_ref()
+                    .map(|p| format!(" --proof {}", shell_quote(p)))
+                    .unwrap_or_default();
+                format!(
+                    "no answer yet; the question stays open. Go on waiting with:\n  {}{proof}",
+                    reply.next_steps.join("\n  ")
+                )
+            }
+        }
+    }
+    fn exit(&self, reply: &Answered) -> u8 {
+        u8::from(reply.answer.is_none())
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+    fn is_bare(&self) -> bool {
+        true
+    }
+}

@@ -4,6 +4,7 @@
 //! * [`model`]: what exists and what may happen: states, transitions, events, effects. Pure.
 //! * [`proto`]: the wire: calls, replies, row views, frames.
 //! * [`store`]: redb behind typed doors.
+//! * [`agent`]: what we know of each agent: presets, command lines, briefs, states. Data first.
 //! * [`ops`]: one verb, one function; the rules of orchestration. No I/O, no async.
 //! * [`config`]: settings and the environment, beside the layers; knows only `base`.
 //! * [`git`]: local git work, beside the layers; knows only `base`.
@@ -11,6 +12,7 @@
 //!
 //! Imports point down only; `tests/tidy.rs` holds the exact table.
 
+pub mod agent;
 pub mod base;
 pub mod cli;
 pub mod config;

@@ -1,0 +1,71 @@
+//! What we know of each agent: data first, in `assets/agents/<id>.toml`, and the code that reads it.
+//!
+//! Pure: the contents of the user's preset directory, screens, titles and facts are handed in; command
+//! lines, texts, steps and states come out. Nothing here starts, types or watches anything.
+
+mod builtin;
+pub mod detect;
+pub mod launch;
+pub mod pattern;
+pub mod preset;
+pub mod prompt;
+mod title;
+
+use preset::{Preset, PresetError};
+
+/// All agents of one user: the built-in ones, with the user's own over and beside them.
+#[derive(Debug, Clone)]
+pub struct Presets {
+    all: Vec<Preset>,
+}
+
+impl Presets {
+    /// Only the built-in ones.
+    pub fn builtin() -> Self {
+        Self::with_user_files(&[]).0
+    }
+
+    /// The built-in ones and the user's files, as pairs of id (the name without `.toml`) and text. A
+    /// bad file costs only itself: the built-in preset of that name stays, and the error says why.
+    pub fn with_user_files(files: &[(String, String)]) -> (Self, Vec<PresetError>) {
+        let mut errors = Vec::new();
+        let mut all = Vec::new();
+        let mut take = |result: Result<Preset, PresetError>| match result {
+            Ok(preset) => Some(preset),
+            Err(error) => {
+                errors.push(error);
+                None
+            }
+        };
+        for (id, text) in builtin::ALL {
+            let own = files.iter().find(|(name, _)| name == id);
+            let changed = own.and_then(|(_, own)| take(Preset::parse_over(id, Some(text), own)));
+            all.extend(changed.or_else(|| take(Preset::parse(id, text))));
+        }
+        let is_new = |id: &str| builtin::ALL.iter().all(|(known, _)| *known != id);
+        for (id, text) in files.iter().filter(|(id, _)| is_new(id)) {
+            all.extend(take(Preset::parse(id, text)));
+        }
+        (Self { all }, errors)
+    }
+
+    /// The preset with this id or alias.
+    pub fn get(&self, name: &str) -> Option<&Preset> {
+        let by_id = self.all.iter().find(|preset| preset.id == name);
+        by_id.or_else(|| self.all.iter().find(|preset| preset.aliases.iter().any(|alias| alias == name)))
+    }
+
+    /// All of them, in the order in which they are offered.
+    pub fn iter(&self) -> impl Iterator<Item = &Preset> {
+        self.all.iter()
+    }
+
+    /// The agent that a process is, by its name and command line, however it was started. Shells are
+    /// no agents here.
+    pub fn by_process(&self, name: &str, argv: &[String]) -> Option<&Preset> {
+        self.all.iter().filter(|preset| preset.id != "shell").find(|preset| preset.is_process(name, argv))
+    }
+}
+
+#[cfg(test)]
+mod tests;

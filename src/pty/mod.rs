@@ -4,14 +4,17 @@
 //! from a program go in, rows of plain cells ([`snapshot`]), events and answers come out. No file of
 //! the emulation does I/O or reads a clock.
 
+pub mod archive;
 mod cells;
 mod charset;
 mod cluster;
 pub mod color;
 pub mod event;
+mod files;
 pub mod history;
 pub mod holder;
 mod hooks;
+pub mod journal;
 pub mod keys;
 pub mod link;
 pub mod modes;

@@ -1,0 +1,448 @@
+//! The raw output of a terminal on disk, so that a server which was killed can draw it again.
+//!
+//! Two segments in the terminal's folder take turns. Each starts with a keyframe (bytes that draw
+//! the screen when fed to a fresh `Term`), so the older one can be overwritten at any time; together
+//! they hold the recent history. A new segment gets its name only when its keyframe is complete.
+//!
+//! Appending is buffered; what was flushed survives the death of the server, and nothing is forced to
+//! the disk, because a machine that loses power has no terminals to restore either. Bytes that a
+//! server had read but not flushed when it was killed are lost to the picture, never to the agent.
+//!
+//! Used by the server, one [`Journal`] per live terminal. Knows nothing of what the bytes mean.
+
+use super::PtyError;
+use super::files::create_private;
+use crate::base::report::OrLog as _;
+use crate::base::size::TermSize;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// The usual size of a segment, without its keyframe.
+pub const SEGMENT_BYTES: usize = 1 << 20;
+
+const MAGIC: &[u8; 8] = b"orcajrn1";
+/// Magic and turn.
+const HEADER: usize = 16;
+/// Kind, length, checksum.
+const RECORD_HEADER: usize = 9;
+/// Buffered output is written at the latest when there is this much.
+const BUFFER: usize = 64 << 10;
+/// Added to the turn where output is missing in between: the other segment, but not its successor.
+const AFTER_GAP: u64 = 3;
+/// A longer file is not one of ours.
+const MAX_FILE: u64 = 256 << 20;
+
+/// One thing that happened to a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// Draws screen and modes on a fresh terminal of this size.
+    Keyframe { size: TermSize, bytes: Vec<u8> },
+    /// What the program wrote.
+    Output(Vec<u8>),
+    /// The terminal has another size from here on.
+    Resize(TermSize),
+    /// A remark for people, such as how many bytes were dropped.
+    Note(String),
+}
+
+const KEYFRAME: u8 = 1;
+const OUTPUT: u8 = 2;
+const RESIZE: u8 = 3;
+const NOTE: u8 = 4;
+/// The last record of a segment that the next one continues without a gap.
+const SEALED: u8 = 5;
+
+/// The journal of one live terminal.
+#[derive(Debug)]
+pub struct Journal {
+    dir: PathBuf,
+    most: usize,
+    turn: u64,
+    file: File,
+    buffer: Vec<u8>,
+    /// Bytes since the keyframe.
+    n_bytes: usize,
+    /// A write failed: what follows has no meaning before the next keyframe.
+    is_broken: bool,
+}
+
+impl Journal {
+    /// Starts a new segment in the terminal's folder with a keyframe; what earlier servers wrote
+    /// stays in the other one. `most` is the size of a segment without its keyframe, in bytes.
+    pub fn open(dir: &Path, most: usize, size: TermSize, keyframe: &[u8]) -> Result<Self, PtyError> {
+        let newest = segments(dir).into_iter().map(|segment| segment.turn).max();
+        let turn = newest.map_or(0, |turn| turn.saturating_add(AFTER_GAP));
+        let file = start_segment(dir, turn, size, keyframe)?;
+        Ok(Self { dir: dir.to_owned(), most, turn, file, buffer: Vec::new(), n_bytes: 0, is_broken: false })
+    }
+
+    /// Whether the segment is full, so that [`Journal::rotate`] is due.
+    pub fn wants_keyframe(&self) -> bool {
+        self.n_bytes >= self.most
+    }
+
+    /// Goes on in the other segment, which starts with this keyframe. It must draw the state after
+    /// everything appended so far.
+    ///
+    /// On failure nothing more is recorded until the next attempt, due after another segment's worth.
+    pub fn rotate(&mut self, size: TermSize, keyframe: &[u8]) -> Result<(), PtyError> {
+        let turn = self.turn.saturating_add(if self.is_broken { AFTER_GAP } else { 1 });
+        self.push(SEALED, &[]);
+        let sealed = self.flush();
+        // Nothing may follow the seal: the old segment ends here even if there is no new one yet.
+        self.is_broken = true;
+        self.n_bytes = 0;
+        self.file = start_segment(&self.dir, turn, size, keyframe)?;
+        self.turn = turn;
+        self.is_broken = false;
+        sealed
+    }
+
+    /// Notes what the program wrote.
+    pub fn output(&mut self, bytes: &[u8]) -> Result<(), PtyError> {
+        for piece in bytes.chunks(BUFFER) {
+            self.push(OUTPUT, piece);
+            if self.buffer.len() >= BUFFER {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes another size.
+    pub fn resize(&mut self, size: TermSize) {
+        self.push(RESIZE, &size_bytes(size));
+    }
+
+    /// Notes a remark.
+    pub fn note(&mut self, text: &str) {
+        self.push(NOTE, text.as_bytes());
+    }
+
+    /// Gives everything appended to the system, so that it survives this process.
+    ///
+    /// After a failure (a full disk) nothing more is written until a rotation succeeds, which is due
+    /// after as many bytes as a segment holds.
+    pub fn flush(&mut self) -> Result<(), PtyError> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let written = self.file.write_all(&self.buffer);
+        self.buffer.clear();
+        written.map_err(|source| {
+            self.is_broken = true;
+            self.n_bytes = 0;
+            PtyError::Io { doing: "write the terminal's journal", source }
+        })
+    }
+
+    fn push(&mut self, kind: u8, payload: &[u8]) {
+        self.n_bytes = self.n_bytes.saturating_add(RECORD_HEADER + payload.len());
+        // Without a rotation the segment must not grow for ever; the next keyframe makes up for it.
+        if !self.is_broken && self.n_bytes > self.most.saturating_mul(4).max(BUFFER) {
+            self.is_broken = true;
+        }
+        if !self.is_broken {
+            push_record(&mut self.buffer, kind, payload);
+        }
+    }
+}
+
+/// What is left of a terminal's journal.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// A keyframe and what followed it, in order; empty where nothing usable is left.
+    pub records: Vec<Record>,
+    /// Something after the last record could not be read: a torn write or damage.
+    pub is_cut: bool,
+}
+
+/// Reads the journal in a terminal's folder. Never fails: damage costs what comes after it.
+///
+/// Starts at the older segment's keyframe where that segment is whole, for the sake of history;
+/// the newer one's keyframe is then left out, since feeding the older records leads to it.
+pub fn restore(dir: &Path) -> Restored {
+    let mut found = segments(dir);
+    found.sort_by_key(|segment| segment.turn);
+    let Some(newest) = found.pop() else { return Restored::default() };
+    let is_cut = newest.is_cut;
+    let older = found.pop().filter(|older| older.is_sealed && older.turn.checked_add(1) == Some(newest.turn));
+    let records = match older {
+        Some(older) => {
+            let mut records = older.records;
+            records.extend(newest.records.into_iter().skip(1));
+            records
+        }
+        None => newest.records,
+    };
+    Restored { records, is_cut }
+}
+
+/// Removes a terminal's journal, once nobody needs its raw output any more.
+pub fn discard(dir: &Path) {
+    for path in [segment_path(dir, 0), segment_path(dir, 1), fresh_path(dir)] {
+        if path.exists() {
+            std::fs::remove_file(&path).or_log("remove a terminal's journal");
+        }
+    }
+}
+
+fn segment_path(dir: &Path, turn: u64) -> PathBuf {
+    dir.join(format!("journal.{}", turn % 2))
+}
+
+fn fresh_path(dir: &Path) -> PathBuf {
+    dir.join("journal.new")
+}
+
+fn start_segment(dir: &Path, turn: u64, size: TermSize, keyframe: &[u8]) -> Result<File, PtyError> {
+    let mut bytes = Vec::with_capacity(HEADER + RECORD_HEADER + 4 + keyframe.len());
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&turn.to_le_bytes());
+    push_record(&mut bytes, KEYFRAME, &[&size_bytes(size)[..], keyframe].concat());
+    let fresh = fresh_path(dir);
+    let start = || {
+        let mut file = create_private(&fresh)?;
+        file.write_all(&bytes)?;
+        std::fs::rename(&fresh, segment_path(dir, turn))?;
+        Ok(file)
+    };
+    start().map_err(PtyError::io("start the terminal's journal"))
+}
+
+fn push_record(bytes: &mut Vec<u8>, kind: u8, payload: &[u8]) {
+    bytes.push(kind);
+    bytes.extend_from_slice(&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
+    bytes.extend_from_slice(&checksum(kind, payload).to_le_bytes());
+    bytes.extend_from_slice(payload);
+}
+
+/// FNV-1a: enough to tell damage, and nothing here is an adversary's.
+fn checksum(kind: u8, payload: &[u8]) -> u32 {
+    [kind]
+        .iter()
+        .chain(payload)
+        .fold(0x811c_9dc5, |sum, byte| (sum ^ u32::from(*byte)).wrapping_mul(16_777_619))
+}
+
+fn size_bytes(size: TermSize) -> [u8; 4] {
+    let [a, b] = size.n_rows().to_le_bytes();
+    let [c, d] = size.n_cols().to_le_bytes();
+    [a, b, c, d]
+}
+
+fn read_size(bytes: &[u8]) -> Option<TermSize> {
+    let &[a, b, c, d] = bytes else { return None };
+    Some(TermSize::clamped(u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])))
+}
+
+struct Segment {
+    turn: u64,
+    records: Vec<Record>,
+    is_sealed: bool,
+    is_cut: bool,
+}
+
+/// The segments in `dir` that have at least their keyframe.
+fn segments(dir: &Path) -> Vec<Segment> {
+    let read = |turn| {
+        let path = segment_path(dir, turn);
+        let is_sane = std::fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_FILE);
+        is_sane.then(|| std::fs::read(&path).ok()).flatten().and_then(|bytes| parse(&bytes))
+    };
+    [0, 1].into_iter().filter_map(read).collect()
+}
+
+fn parse(bytes: &[u8]) -> Option<Segment> {
+    let (header, mut rest) = bytes.split_at_checked(HEADER)?;
+    let turn = u64::from_le_bytes(header.strip_prefix(MAGIC)?.try_into().ok()?);
+    let mut segment = Segment { turn, records: Vec::new(), is_sealed: false, is_cut: false };
+    while !rest.is_empty() && !segment.is_sealed {
+        let Some((kind, payload, after)) = split_record(rest) else {
+            segment.is_cut = true;
+            break;
+        };
+        match (kind, decode(kind, payload)) {
+            (SEALED, _) => segment.is_sealed = true,
+            (_, Some(record)) => segment.records.push(record),
+            (_, None) => {
+                segment.is_cut = true;
+                break;
+            }
+        }
+        rest = after;
+    }
+    matches!(segment.records.first(), Some(Record::Keyframe { .. })).then_some(segment)
+}
+
+/// Kind, payload and what comes after; None for a torn or damaged record.
+fn split_record(bytes: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (header, rest) = bytes.split_at_checked(RECORD_HEADER)?;
+    let &[kind, a, b, c, d, e, f, g, h] = header else { return None };
+    let (payload, after) = rest.split_at_checked(u32::from_le_bytes([a, b, c, d]) as usize)?;
+    (checksum(kind, payload) == u32::from_le_bytes([e, f, g, h])).then_some((kind, payload, after))
+}
+
+fn decode(kind: u8, payload: &[u8]) -> Option<Record> {
+    match kind {
+        KEYFRAME => {
+            let (size, bytes) = payload.split_at_checked(4)?;
+            Some(Record::Keyframe { size: read_size(size)?, bytes: bytes.to_vec() })
+        }
+        OUTPUT => Some(Record::Output(payload.to_vec())),
+        RESIZE => read_size(payload).map(Record::Resize),
+        NOTE => Some(Record::Note(String::from_utf8_lossy(payload).into_owned())),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size() -> TermSize {
+        TermSize::clamped(10, 40)
+    }
+
+    fn keyframe(text: &str) -> Record {
+        Record::Keyframe { size: size(), bytes: text.as_bytes().to_vec() }
+    }
+
+    fn output(text: &str) -> Record {
+        Record::Output(text.as_bytes().to_vec())
+    }
+
+    fn open(dir: &Path, text: &str) -> Journal {
+        Journal::open(dir, 100, size(), text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn what_was_flushed_comes_back_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(restore(dir.path()), Restored::default());
+        let mut journal = open(dir.path(), "k");
+        journal.output(b"one").unwrap();
+        journal.resize(TermSize::clamped(5, 6));
+        journal.note("remark");
+        journal.output(b"two").unwrap();
+        journal.flush().unwrap();
+        journal.output(b"never flushed").unwrap();
+        drop(journal);
+        let expected = vec![
+            keyframe("k"),
+            output("one"),
+            Record::Resize(TermSize::clamped(5, 6)),
+            Record::Note(String::from("remark")),
+            output("two"),
+        ];
+        assert_eq!(restore(dir.path()), Restored { records: expected, is_cut: false });
+        discard(dir.path());
+        assert_eq!(restore(dir.path()), Restored::default());
+    }
+
+    #[test]
+    fn two_segments_take_turns_and_join_without_the_second_keyframe() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = open(dir.path(), "k0");
+        for turn in 1..5 {
+            journal.output(&[b'a' + turn; 100]).unwrap();
+            assert!(journal.wants_keyframe());
+            journal.rotate(size(), format!("k{turn}").as_bytes()).unwrap();
+            assert!(!journal.wants_keyframe());
+        }
+        journal.output(b"last").unwrap();
+        journal.flush().unwrap();
+        let records = restore(dir.path()).records;
+        assert_eq!(records, [keyframe("k3"), Record::Output(vec![b'e'; 100]), output("last")]);
+    }
+
+    #[test]
+    fn a_server_that_died_leaves_a_gap_that_the_next_keyframe_bridges() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = open(dir.path(), "k0");
+        first.output(b"seen").unwrap();
+        first.flush().unwrap();
+        drop(first);
+        let mut second = open(dir.path(), "k1");
+        second.output(b"more").unwrap();
+        second.flush().unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("more")]);
+    }
+
+    #[test]
+    fn a_torn_or_damaged_byte_costs_only_what_follows_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = open(dir.path(), "k0");
+        journal.output(b"one").unwrap();
+        journal.output(b"two").unwrap();
+        journal.flush().unwrap();
+        let path = segment_path(dir.path(), 0);
+        let whole = std::fs::read(&path).unwrap();
+        let all = restore(dir.path()).records;
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let restored = restore(dir.path());
+            assert!(all.starts_with(&restored.records), "{length}");
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x41;
+            std::fs::write(&path, &damaged).unwrap();
+            let restored = restore(dir.path());
+            // A changed turn is no damage that one segment alone could show.
+            let is_turn = (MAGIC.len()..HEADER).contains(&at);
+            assert!(all.starts_with(&restored.records), "{at}");
+            assert!(is_turn || restored.records.len() < all.len(), "{at}");
+        }
+    }
+
+    #[test]
+    fn damage_in_the_older_segment_falls_back_to_the_newer_keyframe() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = open(dir.path(), "k0");
+        journal.output(b"old").unwrap();
+        journal.rotate(size(), b"k1").unwrap();
+        journal.output(b"new").unwrap();
+        journal.flush().unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("old"), output("new")]);
+        let path = segment_path(dir.path(), 0);
+        let mut bytes = std::fs::read(&path).unwrap();
+        let last = bytes.len() - 1;
+        bytes[last] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("new")]);
+    }
+
+    #[test]
+    fn without_rotation_a_segment_stays_bounded_and_the_next_keyframe_heals_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = open(dir.path(), "k0");
+        for _ in 0..100 {
+            journal.output(&[b'x'; 5_000]).unwrap();
+        }
+        journal.flush().unwrap();
+        let length = std::fs::metadata(segment_path(dir.path(), 0)).unwrap().len();
+        assert!(length <= 2 * BUFFER as u64, "{length}");
+        assert!(journal.wants_keyframe());
+        journal.rotate(size(), b"k1").unwrap();
+        journal.output(b"after").unwrap();
+        journal.flush().unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("after")]);
+    }
+
+    #[test]
+    fn a_rotation_that_fails_leaves_a_journal_that_can_be_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut journal = open(dir.path(), "k0");
+        journal.output(b"kept").unwrap();
+        std::fs::create_dir(fresh_path(dir.path())).unwrap();
+        assert!(journal.rotate(size(), b"k1").is_err());
+        journal.output(b"not kept").unwrap();
+        journal.flush().unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("kept")]);
+        std::fs::remove_dir(fresh_path(dir.path())).unwrap();
+        journal.rotate(size(), b"k2").unwrap();
+        assert_eq!(restore(dir.path()).records, [keyframe("k2")]);
+    }
+}

@@ -15,6 +15,7 @@ pub mod history;
 pub mod holder;
 mod hooks;
 pub mod journal;
+mod keyframe;
 pub mod keys;
 pub mod link;
 pub mod modes;
@@ -34,6 +35,7 @@ mod state;
 mod style;
 pub mod term;
 mod text;
+pub mod view;
 pub mod wire;
 
 use std::fmt;

@@ -118,7 +118,7 @@ impl Term {
     }
 
     /// Prints the last cell of the row again, so that the cursor stands behind it.
-    fn stand_past_edge(&mut self, row: u16) {
+    pub(super) fn stand_past_edge(&mut self, row: u16) {
         let look = self.parser.screen().attributes_formatted();
         let last = self.n_cols() - 1;
         let is_second_half =

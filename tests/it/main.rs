@@ -4,4 +4,5 @@
 
 mod holder;
 mod support;
+mod terminal;
 mod transcripts;

@@ -1,0 +1,218 @@
+//! A terminal's whole state as bytes that restore it in a fresh one: the start of a journal segment.
+//!
+//! Kept are both screens, styles, links, cursors, modes, titles, colours, and what was left of an
+//! unfinished sequence; not history. The fresh terminal must have the same size, and the events and
+//! replies that it makes of a keyframe are to be thrown away.
+
+use super::charset::Charset;
+use super::replay::{Form, Replay, write_link};
+use super::sgr;
+use super::state::SavedState;
+use super::term::Term;
+use crate::base::grid::Style;
+
+/// The saved cursor of the screen shown.
+struct Saved {
+    row: u16,
+    col: u16,
+    style: Style,
+}
+
+impl Term {
+    /// Bytes that, fed to a fresh terminal of the same size, restore this one.
+    pub fn keyframe(&mut self) -> Vec<u8> {
+        let mut out = String::new();
+        let is_alt = self.is_alt_screen();
+        if is_alt {
+            let (row, col) = self.cursor_position();
+            let look = self.parser.screen().attributes_formatted();
+            self.inject("\x1b[?47l");
+            self.write_screen(0, &mut out);
+            self.inject("\x1b[?47h");
+            self.return_cursor(row, col, &look);
+            out.push_str("\x1b[?47h");
+        }
+        self.write_screen(usize::from(is_alt), &mut out);
+        self.write_modes(&mut out);
+        self.write_cursor(&mut out);
+        let mut bytes = out.into_bytes();
+        bytes.extend_from_slice(self.unfinished());
+        bytes
+    }
+
+    /// Puts the cursor where it was, behind the last column if it was there.
+    fn return_cursor(&mut self, row: u16, col: u16, look: &str) {
+        self.go_to(row, col.min(self.n_cols() - 1));
+        self.inject(look);
+        if col >= self.n_cols() {
+            self.stand_past_edge(row);
+        }
+    }
+
+    /// Writes the rows of the screen shown, its saved cursor, and where its cursor is.
+    fn write_screen(&mut self, index: usize, out: &mut String) {
+        let mut replay = Replay::default();
+        let mut is_joined = false;
+        for row in 0..self.n_rows() {
+            let n_used = self.used_cols(row);
+            let goes_on = self.is_row_wrapped(row) && n_used == self.n_cols() && self.begins(row + 1);
+            if !is_joined && n_used > 0 {
+                replay.text.push_str(&format!("\x1b[{};1H", row + 1));
+            }
+            self.replay_cells(row, 0..n_used, Form::Portable, &mut replay);
+            is_joined = goes_on;
+        }
+        replay.end();
+        out.push_str(&replay.text);
+        let (row, col) = self.cursor_position();
+        let saved = self.saved_cursor();
+        out.push_str(&format!("\x1b[{};{}H", saved.row + 1, saved.col + 1));
+        sgr::write(&saved.style, out);
+        let SavedState { charsets, locked, is_origin, .. } = self.saved[index];
+        write_charsets(charsets, locked, out);
+        out.push_str(if is_origin { "\x1b[?6h" } else { "" });
+        out.push_str("\x1b7\x1b[?6l\x1b[m");
+        write_charsets([Charset::Ascii; 4], 0, out);
+        let col = col.min(self.n_cols() - 1);
+        out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+    }
+
+    /// Whether a row begins with a cell that has contents, so that printing goes on in it.
+    fn begins(&self, row: u16) -> bool {
+        self.parser.screen().cell(row, 0).is_some_and(vt100::Cell::has_contents)
+    }
+
+    /// Reads the saved cursor by going there and back.
+    fn saved_cursor(&mut self) -> Saved {
+        let (row, col) = self.cursor_position();
+        let look = self.parser.screen().attributes_formatted();
+        self.inject("\x1b8");
+        let (saved_row, saved_col) = self.cursor_position();
+        let extra = self.saved[self.screen_index()].extra;
+        let screen = self.parser.screen();
+        let flags = [screen.bold(), screen.dim(), screen.italic(), screen.underline(), screen.inverse()];
+        let mut style = super::cells::style_of(screen.fgcolor(), screen.bgcolor(), flags);
+        extra.apply(&mut style);
+        self.inject(if self.is_origin { "\x1b[?6h" } else { "\x1b[?6l" });
+        self.return_cursor(row, col, &look);
+        Saved { row: saved_row, col: saved_col.min(self.n_cols() - 1), style }
+    }
+
+    fn write_modes(&self, out: &mut String) {
+        self.write_tab_stops(out);
+        let screen = self.parser.screen();
+        out.push_str(&screen.input_mode_formatted());
+        out.push_str(&format!("\x1b[{} q", self.cursor_shape_number()));
+        let private = self.private;
+        let modes = [
+            (5, private.is_reverse),
+            (7, self.text.is_autowrap),
+            (12, private.is_blinking),
+            (25, !screen.hide_cursor()),
+            (1004, private.is_focus_reported),
+            (1007, private.is_alternate_scroll),
+            (2031, private.is_scheme_reported),
+            (2048, private.is_size_reported),
+        ];
+        for (mode, is_on) in modes {
+            out.push_str(&format!("\x1b[?{mode}{}", if is_on { 'h' } else { 'l' }));
+        }
+        out.push_str(if self.text.is_insert { "\x1b[4h" } else { "" });
+        out.push_str(if self.text.is_newline { "\x1b[20h" } else { "" });
+        self.write_keyboard(out);
+        self.write_titles(out);
+        self.write_colors(out);
+    }
+
+    fn write_tab_stops(&self, out: &mut String) {
+        let Some(stops) = &self.text.tab_stops else { return };
+        out.push_str("\x1b[3g");
+        for col in stops.iter().enumerate().filter(|(_, is_stop)| **is_stop).map(|(col, _)| col) {
+            out.push_str(&format!("\x1b[{}G\x1bH", col + 1));
+        }
+    }
+
+    /// Kitty flags of both screens, the hidden one first.
+    fn write_keyboard(&self, out: &mut String) {
+        let push = |flags: &[u8]| flags.iter().map(|flags| format!("\x1b[>{flags}u")).collect::<String>();
+        let [main, alt] = &self.keyboard.kitty;
+        if self.is_alt_screen() {
+            // The cursor is placed afterwards, so switching back and forth harms nothing.
+            out.push_str(&format!("\x1b[?47l{}\x1b[?47h{}", push(main), push(alt)));
+        } else {
+            if !alt.is_empty() {
+                out.push_str(&format!("\x1b[?47h{}\x1b[?47l", push(alt)));
+            }
+            out.push_str(&push(main));
+        }
+        if self.keyboard.other_keys > 0 {
+            out.push_str(&format!("\x1b[>4;{}m", self.keyboard.other_keys));
+        }
+    }
+
+    fn write_titles(&self, out: &mut String) {
+        let titles = &self.titles;
+        for (title, icon) in &titles.stack {
+            out.push_str(&format!("\x1b]2;{title}\x1b\\\x1b]1;{icon}\x1b\\\x1b[22t"));
+        }
+        out.push_str(&format!("\x1b]2;{}\x1b\\\x1b]1;{}\x1b\\", titles.title, titles.icon));
+    }
+
+    fn write_colors(&self, out: &mut String) {
+        let colors = &self.colors;
+        for (number, color) in [(10, colors.fg), (11, colors.bg), (12, colors.cursor)] {
+            if let Some(color) = color {
+                out.push_str(&format!("\x1b]{number};{}\x1b\\", super::color::format(color)));
+            }
+        }
+        for (index, color) in &colors.palette {
+            out.push_str(&format!("\x1b]4;{index};{}\x1b\\", super::color::format(*color)));
+        }
+    }
+
+    /// Margins, origin mode, cursor, look and character sets: in this order, since each moves or
+    /// changes what follows.
+    fn write_cursor(&self, out: &mut String) {
+        let (row, col) = self.cursor_position();
+        let is_past_edge = col >= self.n_cols();
+        out.push_str(&format!("\x1b[{};{}r", self.margins.top + 1, self.margins.bottom + 1));
+        let row = if self.is_origin {
+            out.push_str("\x1b[?6h");
+            row.saturating_sub(self.margins.top)
+        } else {
+            row
+        };
+        let col = col.min(self.n_cols() - 1);
+        let last = self.cursor_position().0;
+        let is_second_half = is_past_edge
+            && self.parser.screen().cell(last, col).is_some_and(vt100::Cell::is_wide_continuation);
+        let col = if is_second_half { col.saturating_sub(1) } else { col };
+        out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+        if is_past_edge {
+            let mut replay = Replay::default();
+            self.replay_cells(last, col..self.n_cols(), Form::Portable, &mut replay);
+            replay.end();
+            out.push_str("\x1b[?7h\x1b[4l");
+            out.push_str(&replay.text);
+            out.push_str(if self.text.is_autowrap { "" } else { "\x1b[?7l" });
+            out.push_str(if self.text.is_insert { "\x1b[4h" } else { "" });
+        }
+        sgr::write(&self.current_style(), out);
+        if let Some(link) = self.styles.link(self.pen.extra) {
+            write_link(Some(link), out);
+        }
+        write_charsets(self.text.charsets, self.text.locked, out);
+    }
+}
+
+fn write_charsets(charsets: [Charset; 4], locked: usize, out: &mut String) {
+    for (slot, charset) in ['(', ')', '*', '+'].into_iter().zip(charsets) {
+        out.push_str(&format!("\x1b{slot}{}", charset.designator()));
+    }
+    out.push_str(match locked {
+        0 => "\x0f",
+        1 => "\x0e",
+        2 => "\x1bn",
+        _ => "\x1bo",
+    });
+}

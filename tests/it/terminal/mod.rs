@@ -1,0 +1,9 @@
+//! The emulation against recordings of real programs and against hostile streams, through its public
+//! door.
+
+mod cells;
+mod fixtures;
+mod recordings;
+mod replies;
+mod sizes;
+mod streams;

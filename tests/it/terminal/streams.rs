@@ -1,0 +1,254 @@
+//! Properties that hold for any stream, hostile ones included.
+
+use super::fixtures;
+use orca::base::grid::Row;
+use orca::base::size::TermSize;
+use orca::pty::event::TermEvent;
+use orca::pty::row;
+use orca::pty::snapshot::{PaneImage, PaneRows, Patch};
+use orca::pty::term::{Term, TermConfig};
+use proptest::prelude::*;
+
+fn config(n_cases: u32) -> ProptestConfig {
+    ProptestConfig { cases: n_cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::select(vec![
+        "abc",
+        "hello world ",
+        "日本",
+        "e\u{301}",
+        "👍🏽",
+        "👨\u{200d}👩\u{200d}👧",
+        "❤\u{fe0f}",
+        "🇯🇵",
+        "\u{200d}",
+        "\u{fe0f}",
+        "\r\n",
+        "\n",
+        "\r",
+        "\t",
+        "\x08",
+        "x",
+        "\u{301}",
+        "한",
+        "\u{1160}",
+        "\x0e",
+        "\x0f",
+        "wide日end",
+        "♂",
+        "a long line of text that wraps",
+        "\u{e0100}",
+        "\u{3e000}",
+        "\u{fffd}",
+        "\x07",
+    ])
+    .prop_map(|text| text.as_bytes().to_vec())
+}
+
+fn number() -> impl Strategy<Value = u32> {
+    prop_oneof![6 => 0u32..40, 1 => Just(65_535), 1 => Just(999), 1 => Just(2_147_483_647)]
+}
+
+fn control() -> impl Strategy<Value = Vec<u8>> {
+    let finals = prop::sample::select(b"ABCDEFGHIJKLMPSTXZ@abdefghijklmnqrstu`".to_vec());
+    let private = prop_oneof![5 => Just(""), 1 => prop::sample::select(vec!["?", ">", "<", "="])];
+    (private, prop::collection::vec((number(), any::<bool>()), 0..4), finals).prop_map(
+        |(private, params, last)| {
+            let mut out = format!("\x1b[{private}");
+            for (i, (number, has_colon)) in params.iter().enumerate() {
+                let separator = if i == 0 {
+                    ""
+                } else if *has_colon {
+                    ":"
+                } else {
+                    ";"
+                };
+                out.push_str(&format!("{separator}{number}"));
+            }
+            let mut out = out.into_bytes();
+            out.push(last);
+            out
+        },
+    )
+}
+
+fn special() -> impl Strategy<Value = Vec<u8>> {
+    prop::sample::select(vec![
+        "\x1b7",
+        "\x1b8",
+        "\x1bM",
+        "\x1bD",
+        "\x1bE",
+        "\x1bc",
+        "\x1bH",
+        "\x1b#8",
+        "\x1b(0",
+        "\x1b(B",
+        "\x1b[4h",
+        "\x1b[4l",
+        "\x1b[!p",
+        "\x1b[1;3r",
+        "\x1b]0;t\x07",
+        "\x1b]8;;http://x\x1b\\",
+        "\x1b]8;;\x1b\\",
+        "\x1b]10;?\x07",
+        "\x1bP$qm\x1b\\",
+        "\x1b_G\x1b\\",
+        "\x1b[9m",
+        "\x1b[4:3m",
+        "\x1b[58;5;3m",
+        "\x1b[1;2m",
+        "\x1b[44m",
+        "\x1b[m",
+        "\x1b[?7l",
+        "\x1b[?7h",
+        "\x1b[?6h",
+        "\x1b[?6l",
+        "\x1b[3",
+        "\x1b]0;cut",
+        "\x1b[?1049h",
+        "\x1b[?1049l",
+        "\x1b[?47h",
+        "\x1b[?47l",
+        "\x1b[?1047h",
+        "\x1b[?1047l",
+        "\x1b[?1048h",
+        "\x1b[?1048l",
+        "\x1b[?2026h",
+        "\x1b[?25l",
+        "\x1b[?1003h",
+        "\x1b[>5u",
+        "\x1b[3\n1m",
+        "\x1b[2J",
+        "\x1b[H",
+    ])
+    .prop_map(|text| text.as_bytes().to_vec())
+}
+
+/// Grammatical output, and a little garbage.
+fn output() -> impl Strategy<Value = Vec<u8>> {
+    let garbage = prop::collection::vec(any::<u8>(), 0..6);
+    let token = prop_oneof![6 => text(), 6 => control(), 6 => special(), 1 => garbage];
+    prop::collection::vec(token, 0..25).prop_map(|tokens| tokens.concat())
+}
+
+fn size() -> impl Strategy<Value = TermSize> {
+    (2u16..30, 2u16..60).prop_map(|(n_rows, n_cols)| TermSize::clamped(n_rows, n_cols))
+}
+
+fn rows(term: &Term) -> Vec<Row> {
+    (0..term.size().n_rows()).map(|number| row::decode(&term.encoded_row(number)).unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(config(150))]
+
+    #[test]
+    fn no_stream_and_no_resize_makes_the_parser_fail(
+        first in size(),
+        steps in prop::collection::vec((output(), prop::option::weighted(0.3, size())), 1..8),
+    ) {
+        let mut term = Term::new(first, TermConfig::default());
+        for (output, resize) in steps {
+            term.process(&output);
+            if let Some(size) = resize {
+                term.resize(size);
+                prop_assert_eq!(term.size(), size);
+            }
+            prop_assert!(!term.take_events().contains(&TermEvent::ScreenLost));
+            let cursor = term.cursor();
+            prop_assert!(cursor.row < term.size().n_rows() && cursor.col < term.size().n_cols());
+            for row in rows(&term) {
+                prop_assert!(row.width() <= usize::from(term.size().n_cols()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stream_cut_anywhere_gives_the_same_screen(size in size(), output in output(), n_bytes in 1usize..5) {
+        let (mut whole, mut cut) = (Term::new(size, TermConfig::default()), Term::new(size, TermConfig::default()));
+        whole.process(&output);
+        output.chunks(n_bytes).for_each(|piece| cut.process(piece));
+        prop_assert_eq!(rows(&whole), rows(&cut));
+        prop_assert_eq!((whole.cursor(), whole.modes(), whole.take_replies()), (cut.cursor(), cut.modes(), cut.take_replies()));
+    }
+
+    #[test]
+    fn a_client_that_skips_versions_shows_what_the_server_shows(
+        first in size(),
+        steps in prop::collection::vec((output(), prop::option::weighted(0.2, size()), any::<bool>()), 1..8),
+    ) {
+        let mut term = Term::new(first, TermConfig::default());
+        let (mut server, mut client) = (PaneRows::new(), PaneImage::new());
+        for (output, resize, is_read) in steps {
+            term.process(&output);
+            resize.into_iter().for_each(|size| term.resize(size));
+            server.update(&term);
+            if is_read {
+                let patch = Patch::decode(&server.newer_than(client.version()).encode()).unwrap();
+                client.apply(&patch).unwrap();
+                prop_assert_eq!(client.rows(), rows(&term));
+                prop_assert_eq!(client.meta().cursor, term.cursor());
+            }
+        }
+    }
+
+    #[test]
+    fn a_keyframe_restores_screen_cursor_modes_and_title(size in size(), outputs in prop::collection::vec(output(), 1..4)) {
+        let mut term = Term::new(size, TermConfig::default());
+        outputs.iter().for_each(|output| term.process(output));
+        // Cells that a cursor movement put side by side may join when they are printed in order.
+        prop_assume!(!term.screen_text().iter().any(|row| row.contains(['\u{200d}', '🇯', '🇵', '🏽'])));
+        let before = (rows(&term), term.cursor(), term.modes());
+        let mut again = Term::new(size, TermConfig::default());
+        again.process(&term.keyframe());
+        prop_assert_eq!(texts(&again), texts(&term));
+        prop_assert_eq!(&(rows(&term), term.cursor(), term.modes()), &before, "making one changes nothing");
+        prop_assert_eq!(styles(&again), styles(&term));
+        prop_assert_eq!((again.cursor(), again.title()), (term.cursor(), term.title()));
+        let used = |mut modes: orca::pty::modes::InputModes| { modes.has_used_extended_keys = false; modes };
+        prop_assert_eq!(used(again.modes()), used(term.modes()));
+        again.process(b"x\x1b[4Cy");
+        term.process(b"x\x1b[4Cy");
+        prop_assert_eq!(texts(&again), texts(&term), "it goes on where the other stood");
+    }
+}
+
+fn texts(term: &Term) -> Vec<String> {
+    term.screen_text()
+}
+
+/// Rows without their wrap flags: a flag whose row was erased since is not restored.
+fn styles(term: &Term) -> Vec<Row> {
+    rows(term)
+        .into_iter()
+        .map(|row| row::decode(&row::encode(&Row { is_wrapped: false, ..row })).unwrap())
+        .collect()
+}
+
+#[test]
+fn keyframes_of_every_recording_restore_it() {
+    for recording in fixtures::all() {
+        let mut term = recording.play(4096, |_| {});
+        let mut again = Term::new(term.size(), TermConfig::default());
+        again.process(&term.keyframe());
+        assert_eq!(rows(&again), rows(&term), "{}", recording.name);
+        assert_eq!((again.cursor(), again.modes()), (term.cursor(), term.modes()), "{}", recording.name);
+        assert_eq!(again.title(), term.title(), "{}", recording.name);
+    }
+}
+
+#[test]
+fn a_client_follows_every_recording() {
+    for recording in fixtures::all() {
+        let (mut server, mut client) = (PaneRows::new(), PaneImage::new());
+        let term = recording.play(997, |term| {
+            server.update(term);
+            client.apply(&server.newer_than(client.version())).unwrap();
+        });
+        assert_eq!(client.rows(), rows(&term), "{}", recording.name);
+        assert_eq!(client.meta().cursor, term.cursor(), "{}", recording.name);
+    }
+}

@@ -9,7 +9,6 @@ use super::pattern::{Pattern, plain_line};
 use super::preset::{Preset, ScreenRule};
 use super::title;
 use crate::base::text::{cut_chars, one_line};
-use base64::Engine as _;
 use serde::{Deserialize, Serialize};
 
 /// What an agent is doing.
@@ -80,33 +79,29 @@ pub struct ProgramStatus {
     pub message: String,
 }
 
-/// Reads the payload behind `7501;`. Unknown fields are skipped; an unknown state is nothing.
-pub fn parse_program_status(payload: &str) -> Option<ProgramStatus> {
-    let (mut state, mut kind, mut app, mut message) = ("", "", String::new(), String::new());
-    for field in payload.split(':') {
-        match field.split_once('=') {
-            Some(("state", value)) => state = value,
-            Some(("kind", value)) => kind = value,
-            Some(("app", value)) => app = cut_chars(&one_line(value), 40),
-            Some(("msg", value)) => {
-                let bytes = base64::engine::general_purpose::STANDARD.decode(value).unwrap_or_default();
-                message = cut_chars(&one_line(&String::from_utf8_lossy(&bytes)), 200);
-            }
-            _ => {}
-        }
+impl ProgramStatus {
+    /// Takes the fields of a report as they came; `None` for a state that nobody knows.
+    pub fn from_fields(
+        state: &str,
+        kind: Option<&str>,
+        app: Option<&str>,
+        message: Option<&str>,
+    ) -> Option<Self> {
+        let state = match (state, kind) {
+            ("working", _) => Some(AgentState::Working),
+            ("blocked", Some("question")) => Some(AgentState::Question),
+            ("blocked", Some("auth")) => Some(AgentState::Auth),
+            ("blocked", _) => Some(AgentState::Permission),
+            ("idle", _) => Some(AgentState::Idle),
+            ("done", _) => Some(AgentState::Done),
+            ("error", _) => Some(AgentState::Error),
+            ("clear", _) => None,
+            _ => return None,
+        };
+        let app = cut_chars(&one_line(app.unwrap_or_default()), 40);
+        let message = cut_chars(&one_line(message.unwrap_or_default()), 200);
+        Some(Self { state, app, message })
     }
-    let state = match (state, kind) {
-        ("working", _) => Some(AgentState::Working),
-        ("blocked", "question") => Some(AgentState::Question),
-        ("blocked", "auth") => Some(AgentState::Auth),
-        ("blocked", _) => Some(AgentState::Permission),
-        ("idle", _) => Some(AgentState::Idle),
-        ("done", _) => Some(AgentState::Done),
-        ("error", _) => Some(AgentState::Error),
-        ("clear", _) => None,
-        _ => return None,
-    };
-    Some(ProgramStatus { state, app, message })
 }
 
 /// What OSC 9;4 shows in a task bar.
@@ -118,17 +113,6 @@ pub enum Progress {
     Busy,
     Failed,
     Paused,
-}
-
-/// Reads the payload behind `9;4;`: `3;` and the like.
-pub fn parse_progress(payload: &str) -> Option<Progress> {
-    match payload.split(';').next()? {
-        "0" => Some(Progress::Clear),
-        "1" | "3" => Some(Progress::Busy),
-        "2" => Some(Progress::Failed),
-        "4" => Some(Progress::Paused),
-        _ => None,
-    }
 }
 
 /// What is known about one pane at one moment.

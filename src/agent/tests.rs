@@ -78,8 +78,10 @@ fn status(preset: &str, evidence: &Evidence<'_>) -> Detection {
 
 #[test]
 fn the_program_itself_is_believed_first() {
-    let said = parse_program_status("state=blocked:app=claude-code:kind=question:msg=YW5zd2VyPw==").unwrap();
-    assert_eq!((said.state, said.message.as_str()), (Some(AgentState::Question), "answer?"));
+    let said =
+        ProgramStatus::from_fields("blocked", Some("question"), Some("claude-code"), Some("answer\n?"))
+            .unwrap();
+    assert_eq!((said.state, said.message.as_str()), (Some(AgentState::Question), "answer ?"));
     let evidence = Evidence {
         program: Some(&said),
         hook: Some(AgentState::Working),
@@ -89,11 +91,10 @@ fn the_program_itself_is_believed_first() {
     let found = status("claude", &evidence);
     assert_eq!((found.state, found.source), (AgentState::Question, Source::Program));
     assert!(found.explanation.contains("claude-code"), "{}", found.explanation);
-    let cleared = parse_program_status("state=clear").unwrap();
+    let cleared = ProgramStatus::from_fields("clear", None, None, None).unwrap();
     let found = status("claude", &Evidence { program: Some(&cleared), ..evidence });
     assert_eq!((found.state, found.source), (AgentState::Working, Source::Hook));
-    assert_eq!(parse_program_status("state=flying"), None);
-    assert_eq!(parse_program_status("state=working:msg=%%%").unwrap().message, "");
+    assert_eq!(ProgramStatus::from_fields("flying", None, None, None), None);
 }
 
 #[test]
@@ -121,9 +122,8 @@ fn a_menu_of_any_program_is_a_question() {
 
 #[test]
 fn progress_counts_only_while_it_runs() {
-    let busy = Evidence { progress: parse_progress("3;0"), ..Evidence::default() };
+    let busy = Evidence { progress: Some(Progress::Busy), ..Evidence::default() };
     assert_eq!(status("copilot", &busy).state, AgentState::Working);
-    let clear = Evidence { progress: parse_progress("0;0"), ..Evidence::default() };
+    let clear = Evidence { progress: Some(Progress::Clear), ..Evidence::default() };
     assert_eq!(status("copilot", &clear).state, AgentState::Unknown);
-    assert_eq!(parse_progress("9"), None);
 }

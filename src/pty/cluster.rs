@@ -155,15 +155,20 @@ impl Term {
         let Some(cell) = col.checked_sub(1).and_then(|left| self.parser.screen().cell(row, left)) else {
             return false;
         };
-        let contents = cell.contents().to_owned();
-        let is_tagged = contents.chars().any(style::is_tag);
-        if cell.is_wide_continuation() || contents.is_empty() || (!is_edge && !is_tagged) {
+        if cell.is_wide_continuation() {
             return false;
         }
+        let contents = cell.contents().to_owned();
         let plain: String = contents.chars().filter(|c| !style::is_tag(*c)).collect();
-        let widened = format!("{plain}{selector}");
-        if widened.width() < 2 || (is_edge && !self.text.is_autowrap) {
-            return is_edge; // dropped: the parser must not see it there
+        if plain.is_empty() || format!("{plain}{selector}").width() < 2 {
+            return true; // it changes nothing that is shown
+        }
+        let is_tagged = plain.len() < contents.len();
+        if !is_edge && !is_tagged {
+            return false;
+        }
+        if is_edge && !self.text.is_autowrap {
+            return true; // there is no room, and the parser must not see it there
         }
         let tags: String = contents.chars().filter(|c| style::is_tag(*c)).collect();
         let mut marks = plain.chars();

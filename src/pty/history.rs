@@ -5,11 +5,12 @@
 //! oldest are forgotten when a limit is reached. Not kept: rows of the alternate screen.
 
 use super::cluster::ClusterTable;
+use super::hooks::BLANK;
 use super::row::{self, Reader, RowWriter};
 use super::scan::Csi;
 use super::style::{self, StyleTable};
 use super::{cluster, sgr};
-use crate::base::grid::{Run, Shape, Style};
+use crate::base::grid::{Color, Run, Shape, Style};
 use std::collections::VecDeque;
 use std::ops::Range;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -141,7 +142,7 @@ impl History {
         row::read_runs(&mut Reader::new(&line.runs)).ok()
     }
 
-    /// Adds a row as the parser captured it: text with SGR sequences, our tags inside.
+    /// Adds a row as the parser captured it: text with SGR sequences, our tags and blanks inside.
     pub(super) fn push_row(
         &mut self,
         captured: &str,
@@ -149,7 +150,6 @@ impl History {
         styles: &StyleTable,
         clusters: &ClusterTable,
     ) {
-        let captured = captured.strip_prefix('\n').unwrap_or(captured);
         let mut writer = RowWriter::runs();
         if self.pen == Style::default() && is_plain(captured) {
             writer.set_look(self.pen, None, Shape::Narrow);
@@ -192,7 +192,7 @@ impl History {
 }
 
 fn is_plain(captured: &str) -> bool {
-    captured.is_ascii() && memchr::memchr(0x1b, captured.as_bytes()).is_none()
+    captured.is_ascii() && memchr::memchr2(0x1b, 0x01, captured.as_bytes()).is_none()
 }
 
 /// Reads captured text cell by cell.
@@ -204,25 +204,53 @@ fn write_cells(
     clusters: &ClusterTable,
 ) {
     let mut rest = captured;
+    let mut is_after_sgr = false;
     while let Some(first) = rest.chars().next() {
-        if first == '\u{1b}' {
-            let n_bytes = rest.find('m').map_or(rest.len(), |end| end + 1);
-            let (sequence, after) = rest.split_at(n_bytes);
-            rest = after;
-            if let Some(csi) = Csi::parse(sequence.as_bytes()) {
-                sgr::changes(&csi, |change| sgr::apply(pen, change));
+        let n_ascii = plain_len(rest);
+        let n_bytes = match first {
+            '\u{1b}' => rest.find('m').map_or(rest.len(), |end| end + 1),
+            BLANK => rest.len() - rest.trim_start_matches(BLANK).len(),
+            _ if n_ascii > 0 => n_ascii,
+            _ => cell_len(rest),
+        };
+        let (piece, after) = rest.split_at(n_bytes);
+        match first {
+            '\u{1b}' => {
+                if let Some(csi) = Csi::parse(piece.as_bytes()) {
+                    sgr::changes(&csi, |change| sgr::apply(pen, change));
+                }
             }
-            continue;
+            BLANK => write_blanks(piece.len(), is_after_sgr || after.is_empty(), *pen, writer),
+            _ if n_ascii > 0 => {
+                writer.set_look(*pen, None, Shape::Narrow);
+                writer.push(piece);
+            }
+            _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
         }
-        let (cell, after) = rest.split_at(cell_len(rest));
+        is_after_sgr = first == '\u{1b}';
         rest = after;
-        write_cell(cell, is_wide(cell), *pen, writer, styles, clusters);
     }
+}
+
+/// The bytes of printable ASCII at the start, less the last one where marks may follow it.
+fn plain_len(text: &str) -> usize {
+    let n_ascii = text.bytes().take_while(|b| (0x20..0x7f).contains(b)).count();
+    let has_marks = text.as_bytes().get(n_ascii).is_some_and(|b| *b >= 0x80);
+    n_ascii.saturating_sub(usize::from(has_marks))
+}
+
+/// Writes cells without contents. The parser names the look of erased cells and is silent about those
+/// never written, which it leaves out at the end: so a run of blanks has a background only behind an
+/// SGR sequence of its own, or at the end of the row.
+fn write_blanks(n_cells: usize, is_erased: bool, pen: Style, writer: &mut RowWriter) {
+    let bg = if is_erased { pen.bg } else { Color::Default };
+    writer.set_look(Style { bg, ..Style::default() }, None, Shape::Narrow);
+    writer.push(&" ".repeat(n_cells));
 }
 
 /// The bytes of the first cell: a character and the ones without width behind it.
 fn cell_len(text: &str) -> usize {
-    let has_no_width = |c: &char| *c != '\u{1b}' && c.width().unwrap_or(0) == 0;
+    let has_no_width = |c: &char| !matches!(*c, '\u{1b}' | BLANK) && c.width().unwrap_or(0) == 0;
     let mut chars = text.chars();
     let first = chars.next().map_or(0, char::len_utf8);
     first + chars.take_while(has_no_width).map(char::len_utf8).sum::<usize>()
@@ -283,12 +311,32 @@ mod tests {
         push(&mut history, "one ", true);
         assert_eq!(history.numbers(), 0..0);
         push(&mut history, "line", false);
-        push(&mut history, "\n\u{1b}[31mtwo", false);
-        push(&mut history, "\nstill red\u{1b}[m", false);
+        push(&mut history, "\u{1b}[31mtwo", false);
+        push(&mut history, "still red\u{1b}[m", false);
         assert_eq!(history.numbers(), 1..3, "the oldest line is forgotten, the others keep their number");
         assert_eq!(history.text(1).as_deref(), Some("two"));
         assert_eq!(history.runs(2).unwrap()[0].style.fg, crate::base::grid::Color::Indexed(1));
         assert_eq!(history.text(0), None);
+    }
+
+    #[test]
+    fn blanks_between_coloured_cells_have_no_colour_unless_they_were_erased() {
+        let mut history = history(HistoryLimits::default());
+        push(
+            &mut history,
+            "\u{1b}[41ma\u{1}\u{1}\u{1b}[mb\u{1b}[42m\u{1}\u{1b}[mc\u{1b}[43m\u{1}\u{1}",
+            false,
+        );
+        let seen: Vec<_> = history.runs(0).unwrap().into_iter().map(|run| (run.text, run.style.bg)).collect();
+        let indexed = Color::Indexed;
+        let expected = [
+            ("a", indexed(1)),
+            ("  b", Color::Default),
+            (" ", indexed(2)),
+            ("c", Color::Default),
+            ("  ", indexed(3)),
+        ];
+        assert_eq!(seen, expected.map(|(text, bg)| (text.to_owned(), bg)));
     }
 
     #[test]

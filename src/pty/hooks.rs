@@ -78,10 +78,35 @@ impl vt100::Callbacks for Hooks {
             return;
         }
         self.n_scrolled += 1;
-        contents.write_formatted_basic(&mut self.rows.text, &mut self.capture).or_log("write to memory");
+        let mut writer = BlankMarker(&mut self.rows.text);
+        contents.write_formatted_basic(&mut writer, &mut self.capture).or_log("write to memory");
         let mut probe = FirstChar::default();
         let has_begun = contents.write_formatted_basic(&mut probe, &mut self.capture.clone()).is_err();
         self.rows.ends.push((self.rows.text.len(), !(has_begun && probe.is_newline)));
+    }
+}
+
+/// Stands for a cell without contents in a captured row. No cell can contain it.
+pub(super) const BLANK: char = '\u{1}';
+
+/// Tells cells without contents from printed spaces: the parser writes the former as a character and
+/// the latter, like every text, as a string. The difference matters because a cell that was never
+/// written shows no style, whatever the look of its neighbours.
+struct BlankMarker<'a>(&'a mut String);
+
+impl fmt::Write for BlankMarker<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        Ok(())
+    }
+
+    fn write_char(&mut self, c: char) -> fmt::Result {
+        match c {
+            ' ' => self.0.push(BLANK),
+            '\n' => {}
+            _ => self.0.push(c),
+        }
+        Ok(())
     }
 }
 

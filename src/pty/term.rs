@@ -378,3 +378,40 @@ pub(super) fn new_parser(size: TermSize, hooks: Hooks) -> vt100::Parser<Hooks> {
     let at_least_one = |n: u16| NonZeroU16::new(n).unwrap_or(NonZeroU16::MIN);
     vt100::Parser::new_with_callbacks(at_least_one(size.n_rows()), at_least_one(size.n_cols()), 0, hooks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_inside_the_parser_costs_the_screen_but_not_the_pane() {
+        let mut term = Term::new(TermSize::clamped(3, 20), TermConfig::default());
+        term.process(b"1\r\n2\r\n3\r\n4\x1b[?2004h\x1b[?1049h\x1b[31m\x1b[9mseen");
+        term.take_events();
+        term.guarded(|_| panic!("as the parser might"));
+        assert_eq!(term.take_events(), [TermEvent::ScreenLost]);
+        assert!(term.modes().is_bracketed_paste && term.is_alt_screen());
+        term.process(b"alive");
+        assert_eq!(term.screen_text(), ["alive", "", ""]);
+        assert_eq!(term.history().text(0).as_deref(), Some("1"), "history is kept");
+        term.process(b"\x1b[?1049l\r\na\r\nb\r\nc\r\nd");
+        assert_eq!(term.screen_text(), ["b", "c", "d"]);
+    }
+
+    #[test]
+    fn a_terminal_may_live_in_any_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Term>();
+        is_send::<crate::pty::snapshot::PaneRows>();
+    }
+
+    #[test]
+    fn the_trigger_of_the_known_parser_defect_is_harmless() {
+        let mut term = Term::new(TermSize::clamped(2, 4), TermConfig::default());
+        for mark in ["❤\u{fe0f}", "1\u{fe0f}", "\x1b[9m❤\u{fe0f}\x1b[m"] {
+            term.process(format!("\x1b[2;4H{mark}\x1b[1;1Hxxxx\x1b[2;1Hyyyy").as_bytes());
+        }
+        assert_eq!(term.take_events(), []);
+        assert_eq!(term.screen_text(), ["xxxx", "yyyy"]);
+    }
+}

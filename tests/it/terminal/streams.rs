@@ -10,7 +10,12 @@ use orca::pty::term::{Term, TermConfig};
 use proptest::prelude::*;
 
 fn config(n_cases: u32) -> ProptestConfig {
-    ProptestConfig { cases: n_cases, failure_persistence: None, ..ProptestConfig::default() }
+    ProptestConfig {
+        cases: n_cases,
+        failure_persistence: None,
+        max_global_rejects: 20_000,
+        ..ProptestConfig::default()
+    }
 }
 
 fn text() -> impl Strategy<Value = Vec<u8>> {

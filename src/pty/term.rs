@@ -364,12 +364,15 @@ impl Term {
     }
 
     /// Undoes what a program that died left behind: alternate screen, mouse, hidden cursor and
-    /// keyboard modes. For a shell that has its pane back; nothing decides this by itself.
+    /// keyboard modes. Bracketed paste stays, since the shell's prompt has set it by then. For a shell that has its pane back; nothing decides this by itself.
     pub fn restore_shell_modes(&mut self) {
         self.keyboard.kitty = [Vec::new(), Vec::new()];
-        self.process(
-            b"\x1b[?1049l\x1b[?9;1000;1002;1003;1005;1006;1004;2026;1l\x1b[?25h\x1b>\x1b[>4m\x1b[!p\x1b[0 q",
-        );
+        // An unfinished sequence of the dead program must not swallow ours.
+        self.process(b"\x18");
+        if self.is_alt_screen() {
+            self.process(b"\x1b[?1049l");
+        }
+        self.process(b"\x1b[?9;1000;1002;1003;1005;1006;1004;2026;1l\x1b[?25h\x1b[>4m\x1b[!p\x1b[0 q");
     }
 }
 

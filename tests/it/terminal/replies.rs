@@ -180,6 +180,10 @@ fn a_dead_program_leaves_a_usable_shell() {
     assert!(modes.kitty.is_empty() && !modes.is_alt_screen && !term.is_synchronized());
     assert!(term.cursor().is_visible);
     assert_eq!((term.screen_text()[0].as_str(), term.cursor().col), ("prompt$", 8));
+    term.process(b"\x1b[?1003h\x1b]0;cut off");
+    term.restore_shell_modes();
+    term.process(b"ls");
+    assert_eq!((term.screen_text()[0].as_str(), term.modes().mouse), ("prompt$ ls", MouseMode::Off));
 }
 
 #[test]

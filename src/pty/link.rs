@@ -4,14 +4,17 @@
 //! [`Link::socket`] and [`Link::master`] by its own means and calls [`Link::poll_message`].
 
 use super::PtyError;
+use super::holder::ExitRecord;
 use super::wire::{self, ChildEnd, Hello, Message};
+use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
+use rustix::fs::FlockOperation;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A holder that does not answer within this time is as good as gone.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -72,7 +75,10 @@ impl Link {
     }
 
     /// The child's end, once the holder told it; None until then. [`PtyError::HolderGone`] when the
-    /// connection broke: the child's fate is in `exit.json` or unknown.
+    /// connection broke: [`find`] tells whether the holder is still there.
+    ///
+    /// What the child wrote last is in the PTY by then, and [`read`] gives it until it answers
+    /// [`Output::Nothing`] or [`Output::Closed`]; only after that is the end to be reported.
     pub fn poll_message(&mut self) -> Result<Option<ChildEnd>, PtyError> {
         let mut buffer = [0_u8; 1024];
         loop {
@@ -115,6 +121,44 @@ impl Link {
     }
 }
 
+/// What reading a PTY gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// This many bytes, at least one.
+    Bytes(usize),
+    /// Nothing for now.
+    Nothing,
+    /// No process has the other side any more, and everything was read.
+    Closed,
+}
+
+/// Reads what the programs wrote, without waiting.
+pub fn read(master: &OwnedFd, buffer: &mut [u8]) -> Result<Output, PtyError> {
+    loop {
+        return match rustix::io::read(master, &mut *buffer) {
+            // Linux says EIO, macOS the end of the file.
+            Ok(0) | Err(rustix::io::Errno::IO) => Ok(Output::Closed),
+            Ok(n) => Ok(Output::Bytes(n)),
+            Err(rustix::io::Errno::AGAIN) => Ok(Output::Nothing),
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => Err(PtyError::Io { doing: "read the terminal", source: error.into() }),
+        };
+    }
+}
+
+/// Writes to the programs what they take without waiting; gives how many bytes that was, 0 while
+/// they do not read.
+pub fn write(master: &OwnedFd, bytes: &[u8]) -> Result<usize, PtyError> {
+    loop {
+        return match rustix::io::write(master, bytes) {
+            Ok(n) => Ok(n),
+            Err(rustix::io::Errno::AGAIN) => Ok(0),
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => Err(PtyError::Io { doing: "write to the terminal", source: error.into() }),
+        };
+    }
+}
+
 /// Sets the window size of a PTY.
 pub fn resize(master: &OwnedFd, size: TermSize) -> Result<(), PtyError> {
     let size =
@@ -123,14 +167,83 @@ pub fn resize(master: &OwnedFd, size: TermSize) -> Result<(), PtyError> {
         .map_err(|error| PtyError::Io { doing: "resize the terminal", source: error.into() })
 }
 
-/// How the child ended, as the holder recorded it in the terminal's folder.
+/// What became of a terminal that an earlier server knew.
+#[derive(Debug)]
+pub enum Found {
+    /// Its holder lives, whether or not its child does.
+    Held(Link),
+    /// Holder and child are gone, and how the child ended is known.
+    Ended(ChildEnd),
+    /// It ran, and nobody recorded its end: the machine went down, or the holder was killed.
+    Lost,
+    /// No holder ever said that a child runs.
+    NeverStarted,
+}
+
+/// Looks for a terminal by its holder's socket and its folder, and removes a socket that nobody
+/// listens on. Fails where a holder lives but does not answer.
+pub fn find(socket: &Path, dir: &Path) -> Result<Found, PtyError> {
+    let began = Instant::now();
+    loop {
+        match Link::connect(socket) {
+            Ok(link) => return Ok(Found::Held(link)),
+            Err(PtyError::HolderGone) => {}
+            Err(error) => return Err(error),
+        }
+        if !is_held(dir) {
+            break;
+        }
+        // It has not made its socket yet, is about to go, or makes the socket again.
+        if began.elapsed() > PATIENCE {
+            return Err(PtyError::HolderGone);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    if socket.exists() {
+        std::fs::remove_file(socket).or_log("remove a dead holder's socket");
+    }
+    Ok(match (recorded_end(dir), recorded_start(dir)) {
+        (Some(end), _) => Found::Ended(end),
+        (None, Some(_)) => Found::Lost,
+        (None, None) => Found::NeverStarted,
+    })
+}
+
+/// The sockets of holders in their folder, dead ones included, in the order of their names.
+pub fn sockets(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "sock"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Whether a holder lives that has this terminal's folder.
+pub fn is_held(dir: &Path) -> bool {
+    let Ok(file) = std::fs::File::open(dir.join("holder.lock")) else { return false };
+    rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+}
+
+/// How the child ended, as the holder recorded it in the terminal's folder. A program that could not
+/// be started has exit code 127.
 pub fn recorded_end(dir: &Path) -> Option<ChildEnd> {
+    Some(exit_record(dir)?.end)
+}
+
+/// Why the program could not be started, as the holder recorded it.
+pub fn recorded_failure(dir: &Path) -> Option<String> {
+    exit_record(dir)?.reason
+}
+
+fn exit_record(dir: &Path) -> Option<ExitRecord> {
     serde_json::from_slice(&std::fs::read(dir.join("exit.json")).ok()?).ok()
 }
 
-/// Whether a holder ever ran for the terminal whose folder this is.
-pub fn was_started(dir: &Path) -> bool {
-    dir.join("holder.json").exists()
+/// Who holds or held the terminal whose folder this is; None where no child ever ran.
+pub fn recorded_start(dir: &Path) -> Option<Hello> {
+    serde_json::from_slice(&std::fs::read(dir.join("holder.json")).ok()?).ok()
 }
 
 fn receive(

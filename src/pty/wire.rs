@@ -41,6 +41,8 @@ pub struct Hello {
     pub incarnation: String,
     pub holder_pid: u32,
     pub child_pid: u32,
+    #[serde(default)]
+    pub started_at: Timestamp,
     /// Bytes that the ring had to drop since the last server left.
     pub n_dropped: u64,
     /// Bytes of the ring that follow before anything else.
@@ -58,20 +60,21 @@ pub enum Message {
     Ring(Vec<u8>),
     /// Holder: the child ended.
     Ended(ChildEnd),
-    /// Server: end the child and everything in its session, harder after each third of the grace.
+    /// Server: end the child and everything in its session, harder after half and after all of the grace.
     Kill { grace_ms: u32 },
     /// Server: the status is recorded; the holder may go.
     Collected,
 }
 
 const HEADER: usize = 5;
+const RING: u8 = 2;
 const MAX_PAYLOAD: usize = 1 << 24;
 
 /// The bytes of a message.
 pub fn encode(message: &Message) -> Vec<u8> {
     let (kind, payload) = match message {
         Message::Hello(hello) => (1_u8, serde_json::to_vec(hello).unwrap_or_default()),
-        Message::Ring(bytes) => (2, bytes.clone()),
+        Message::Ring(bytes) => (RING, bytes.clone()),
         Message::Ended(end) => (3, serde_json::to_vec(end).unwrap_or_default()),
         Message::Kill { grace_ms } => (4, grace_ms.to_le_bytes().to_vec()),
         Message::Collected => (5, Vec::new()),
@@ -81,6 +84,12 @@ pub fn encode(message: &Message) -> Vec<u8> {
     bytes.extend_from_slice(&u32::try_from(payload.len()).unwrap_or(u32::MAX).to_le_bytes());
     bytes.extend_from_slice(&payload);
     bytes
+}
+
+/// What goes before the `n_bytes` of a [`Message::Ring`], so that a sender need not copy them.
+pub fn ring_header(n_bytes: usize) -> [u8; HEADER] {
+    let [a, b, c, d] = u32::try_from(n_bytes).unwrap_or(u32::MAX).to_le_bytes();
+    [RING, a, b, c, d]
 }
 
 /// Takes the first whole message off `buffer`; None until more bytes come.
@@ -101,7 +110,7 @@ fn decode(kind: u8, payload: &[u8]) -> Result<Message, super::PtyError> {
     let malformed = super::PtyError::Malformed { what: "holder message" };
     let message = match kind {
         1 => serde_json::from_slice(payload).ok().map(Message::Hello),
-        2 => Some(Message::Ring(payload.to_vec())),
+        RING => Some(Message::Ring(payload.to_vec())),
         3 => serde_json::from_slice(payload).ok().map(Message::Ended),
         4 => payload.try_into().ok().map(|bytes| Message::Kill { grace_ms: u32::from_le_bytes(bytes) }),
         5 => Some(Message::Collected),
@@ -124,6 +133,7 @@ mod tests {
             Message::Collected,
         ];
         let bytes: Vec<u8> = sent.iter().flat_map(encode).collect();
+        assert!(bytes.starts_with(&ring_header(2)));
         let (mut buffer, mut seen) = (Vec::new(), Vec::new());
         for byte in bytes {
             buffer.push(byte);

@@ -4,9 +4,8 @@ use crate::support::wait::until;
 use orca::base::size::TermSize;
 use orca::pty::PtyError;
 use orca::pty::holder;
-use orca::pty::link::{self, Link};
+use orca::pty::link::{self, Found, Link, Output};
 use orca::pty::wire::{ChildEnd, LaunchSpec};
-use std::io::Read as _;
 use std::path::Path;
 
 fn orca() -> &'static Path {
@@ -28,18 +27,14 @@ fn spec(dir: &Path, script: &str) -> LaunchSpec {
     }
 }
 
-/// Reads what is there and says whether the other side is closed.
-fn read_some(link: &Link, seen: &mut Vec<u8>) -> bool {
+/// Reads what is there and says whether there may be more.
+fn read_some(link: &Link, seen: &mut Vec<u8>) -> Output {
     let mut buffer = [0_u8; 4096];
-    let mut master = std::fs::File::from(link.master.try_clone().unwrap());
-    match master.read(&mut buffer) {
-        Ok(0) => true,
-        Ok(n) => {
-            seen.extend_from_slice(&buffer[..n]);
-            false
-        }
-        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+    let output = link::read(&link.master, &mut buffer).unwrap();
+    if let Output::Bytes(n) = output {
+        seen.extend_from_slice(&buffer[..n]);
     }
+    output
 }
 
 fn read_until(link: &Link, seen: &mut Vec<u8>, text: &str) {
@@ -59,9 +54,7 @@ fn wait_for_end(link: &mut Link) -> ChildEnd {
 }
 
 fn send_line(link: &Link, line: &str) {
-    use std::io::Write as _;
-    let mut master = std::fs::File::from(link.master.try_clone().unwrap());
-    master.write_all(line.as_bytes()).unwrap();
+    assert_eq!(link::write(&link.master, line.as_bytes()).unwrap(), line.len());
 }
 
 fn wait_until_gone(socket: &Path) {
@@ -122,7 +115,7 @@ fn the_end_is_told_at_once_and_after_the_last_output() {
     let end = wait_for_end(&mut link);
     assert_eq!((end.exit_code, end.signal), (None, Some(15)));
     let mut seen = Vec::new();
-    while !read_some(&link, &mut seen) && !String::from_utf8_lossy(&seen).contains("last words") {}
+    while matches!(read_some(&link, &mut seen), Output::Bytes(_)) {}
     assert!(String::from_utf8_lossy(&seen).contains("last words"));
     link.collected().unwrap();
     wait_until_gone(&spec.socket);
@@ -131,7 +124,7 @@ fn the_end_is_told_at_once_and_after_the_last_output() {
 #[test]
 fn a_kill_ends_even_a_child_that_ignores_everything_it_can() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = spec(dir.path(), "trap '' HUP TERM INT; echo ready; while :; do read x; done");
+    let spec = spec(dir.path(), "trap '' HUP TERM INT; echo ready; while :; do sleep 1; done");
     holder::spawn(orca(), &spec).unwrap();
     let mut link = Link::connect(&spec.socket).unwrap();
     let mut seen = link.ring.clone();
@@ -143,21 +136,158 @@ fn a_kill_ends_even_a_child_that_ignores_everything_it_can() {
 }
 
 #[test]
-fn a_start_that_fails_says_why_and_leaves_nothing() {
+fn a_kill_reaches_what_outlives_the_child() {
     let dir = tempfile::tempdir().unwrap();
-    let mut missing = spec(dir.path(), "");
-    missing.argv = vec![String::from("no-such-program-anywhere")];
-    match holder::spawn(orca(), &missing) {
-        Err(PtyError::Spawn { program, reason }) => {
-            assert_eq!(program, "no-such-program-anywhere");
-            assert!(!reason.is_empty());
+    let script = "(trap '' HUP; echo pid $(sh -c 'echo $PPID') ready; while :; do sleep 1; done) & wait";
+    let spec = spec(dir.path(), script);
+    holder::spawn(orca(), &spec).unwrap();
+    let mut link = Link::connect(&spec.socket).unwrap();
+    let mut seen = link.ring.clone();
+    read_until(&link, &mut seen, "ready");
+    let text = String::from_utf8_lossy(&seen).into_owned();
+    let survivor: i32 = text.split_whitespace().nth(1).unwrap().parse().unwrap();
+    let survivor = rustix::process::Pid::from_raw(survivor).unwrap();
+    link.kill(400).unwrap();
+    assert_eq!(wait_for_end(&mut link).signal, Some(1), "the child itself goes at the hang-up");
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
+    // A zombie that init has not reaped is as dead as it gets.
+    let stat =
+        std::fs::read_to_string(format!("/proc/{}/stat", survivor.as_raw_nonzero())).unwrap_or_default();
+    let is_dead = rustix::process::test_kill_process(survivor).is_err() || stat.contains(") Z");
+    assert!(is_dead, "{stat}");
+}
+
+#[test]
+fn no_byte_is_lost_or_doubled_over_many_servers() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spec = spec(dir.path(), "stty -opost; seq 1 100000");
+    spec.ring_bytes = 4 << 20;
+    holder::spawn(orca(), &spec).unwrap();
+    let mut seen = Vec::new();
+    let (mut n_servers, mut is_over) = (0, false);
+    while !is_over {
+        let mut link = Link::connect(&spec.socket).unwrap();
+        assert_eq!(link.hello.n_dropped, 0);
+        seen.extend_from_slice(&link.ring);
+        n_servers += 1;
+        let had_ended = link.hello.end.is_some();
+        for _ in 0..n_servers {
+            is_over = read_some(&link, &mut seen) == Output::Closed || is_over;
         }
-        other => panic!("{other:?}"),
+        is_over &= had_ended;
+        if is_over {
+            link.collected().unwrap();
+        }
     }
-    assert!(!missing.socket.exists());
-    let mut nowhere = spec(dir.path(), "true");
-    nowhere.cwd = dir.path().join("gone");
-    assert!(matches!(holder::spawn(orca(), &nowhere), Err(PtyError::Spawn { .. })));
+    let expected: String = (1..=100_000).map(|n| format!("{n}\n")).collect();
+    assert!(n_servers > 1, "one server saw it all");
+    assert!(seen == expected.as_bytes(), "{} bytes instead of {}", seen.len(), expected.len());
+    wait_until_gone(&spec.socket);
+}
+
+#[test]
+fn the_child_has_a_terminal_and_untouched_signals() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(dir.path(), "echo to the tty > /dev/tty; kill -PIPE $$; exit 3");
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    // A descriptor that anybody left open must not live on in the holder.
+    rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::empty()).unwrap();
+    holder::spawn(orca(), &spec).unwrap();
+    drop(writer);
+    until(|| link::recorded_end(dir.path()), || String::from("no exit.json"));
+    let mut link = Link::connect(&spec.socket).unwrap();
+    assert!(String::from_utf8_lossy(&link.ring).contains("to the tty"));
+    assert_eq!(link.hello.end.unwrap().signal, Some(13));
+    assert_eq!(std::io::Read::read(&mut reader, &mut [0]).unwrap(), 0);
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
+}
+
+#[test]
+fn starting_twice_gives_one_child() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut spec = spec(dir.path(), "echo started >> count; read x");
+    let first = holder::spawn(orca(), &spec).unwrap();
+    let again = holder::spawn(orca(), &spec).unwrap();
+    assert_eq!((first.child_pid, first.started_at), (again.child_pid, again.started_at));
+    spec.incarnation = String::from("inc_2");
+    assert!(matches!(holder::spawn(orca(), &spec), Err(PtyError::Spawn { .. })), "another one is in there");
+    let mut link = Link::connect(&spec.socket).unwrap();
+    send_line(&link, "\r");
+    wait_for_end(&mut link);
+    assert_eq!(std::fs::read_to_string(dir.path().join("count")).unwrap(), "started\n");
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
+}
+
+#[test]
+fn a_later_server_finds_out_what_became_of_a_terminal() {
+    let dir = tempfile::tempdir().unwrap();
+    let find = |spec: &LaunchSpec| link::find(&spec.socket, &spec.dir).unwrap();
+    let spec = spec(dir.path(), "read x; exit 4");
+    assert!(matches!(find(&spec), Found::NeverStarted));
+    let hello = holder::spawn(orca(), &spec).unwrap();
+    assert_eq!(link::sockets(dir.path()), [spec.socket.clone()]);
+    let Found::Held(link) = find(&spec) else { panic!("not held") };
+    send_line(&link, "\r");
+    drop(link);
+    until(|| link::recorded_end(dir.path()), || String::from("no exit.json"));
+    let holder = rustix::process::Pid::from_raw(i32::try_from(hello.holder_pid).unwrap()).unwrap();
+    rustix::process::kill_process(holder, rustix::process::Signal::KILL).unwrap();
+    until(|| (!link::is_held(dir.path())).then_some(()), || String::from("the lock is still held"));
+    assert!(spec.socket.exists());
+    assert!(matches!(find(&spec), Found::Ended(end) if end.exit_code == Some(4)));
+    assert!(!spec.socket.exists(), "a dead socket is tidied away");
+    std::fs::remove_file(dir.path().join("exit.json")).unwrap();
+    assert!(matches!(find(&spec), Found::Lost));
+}
+
+#[test]
+fn a_socket_that_was_tidied_away_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(dir.path(), "read x");
+    holder::spawn(orca(), &spec).unwrap();
+    std::fs::remove_file(&spec.socket).unwrap();
+    let Found::Held(mut link) = link::find(&spec.socket, dir.path()).unwrap() else { panic!("not held") };
+    send_line(&link, "\r");
+    wait_for_end(&mut link);
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
+}
+
+#[test]
+fn a_start_that_fails_says_why_and_leaves_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, mode| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, "#!/no/such/shell -e\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        path.display().to_string()
+    };
+    let fails = |argv: Vec<String>, cwd: &Path, expected: &str| {
+        let spec = LaunchSpec { argv: argv.clone(), cwd: cwd.to_owned(), ..spec(dir.path(), "") };
+        match holder::spawn(orca(), &spec) {
+            Err(PtyError::Spawn { program, reason }) => {
+                assert_eq!(program, argv.first().cloned().unwrap_or_default());
+                assert!(reason.contains(expected), "{reason}");
+                assert_eq!(link::recorded_failure(dir.path()), Some(reason));
+            }
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(link::recorded_end(dir.path()).unwrap().exit_code, Some(127));
+        assert!(!spec.socket.exists() && link::recorded_start(dir.path()).is_none());
+    };
+    let here = dir.path();
+    fails(vec![String::from("no-such-program-anywhere")], here, "not found in PATH");
+    fails(vec![String::from("./no-such-program")], here, "does not exist");
+    fails(vec![file("plain", 0o644)], here, "not executable");
+    fails(vec![file("script", 0o755)], here, "needs /no/such/shell, which does not exist");
+    fails(vec![here.display().to_string()], here, "is a folder");
+    fails(Vec::new(), here, "no program was named");
+    fails(vec![String::from("true")], &here.join("gone"), "gone does not exist");
+    fails(vec![String::from("true"), "x".repeat(200_000)], here, "too long");
 }
 
 #[test]

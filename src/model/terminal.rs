@@ -50,6 +50,9 @@ pub struct LaunchRecord {
     pub env: Vec<(String, String)>,
     pub unset_env: Vec<String>,
     pub cwd: String,
+    /// A file to write (mode 0600) before the start: a brief that is too long for an argument.
+    #[serde(default)]
+    pub brief_file: Option<(String, String)>,
 }
 
 /// A Terminal.

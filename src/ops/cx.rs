@@ -2,6 +2,7 @@
 //! server knows of the world. A verb has no other way to anything.
 
 use super::error::OpError;
+use crate::agent::Presets;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
 use crate::model::effect::{Effect, OpenEffect};
@@ -11,6 +12,8 @@ use crate::proto::envelope::Origin;
 use crate::store::tx::Tx;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Rules that a person may set; resolved by `config` before the server starts.
 #[derive(Debug, Clone)]
@@ -28,52 +31,19 @@ pub struct Rules {
     /// The shell of terminals without a command.
     pub shell: String,
     /// The agents that are known.
-    pub agents: std::sync::Arc<dyn Agents>,
+    pub agents: Arc<Presets>,
+    /// What the person set for each agent, by preset id.
+    pub agent_wishes: BTreeMap<String, AgentWishes>,
+    /// Agents without wishes of their own act without asking.
+    pub is_auto_permission: bool,
 }
 
-/// How a worker's agent is started; `agent::launch` answers it, tests answer it simply.
-pub trait Agents: Send + Sync + std::fmt::Debug {
-    /// The ids of all presets.
-    fn ids(&self) -> Vec<String>;
-    /// The canonical id of a preset or alias, or nothing.
-    fn resolve(&self, name: &str) -> Option<String>;
-    /// The argv, environment and way of the brief.
-    fn plan(&self, wish: &LaunchWish) -> Result<LaunchPlan, String>;
-    /// The longest that the agent's shell tool waits, in ms, for the `ask` line of the brief.
-    fn tool_limit_ms(&self, agent: &str) -> Option<u64>;
-}
-
-/// What a worker's terminal is to run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchWish {
-    pub agent: String,
-    pub model: Option<String>,
-    pub effort: Option<String>,
-    /// The brief; None starts the agent without one.
-    pub brief: Option<String>,
-    pub orca_path: String,
-    pub terminal_id: TerminalId,
-    pub cwd: String,
-}
-
-/// What `Agents::plan` answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LaunchPlan {
-    pub argv: Vec<String>,
-    pub env: Vec<(String, String)>,
-    pub unset_env: Vec<String>,
-    pub brief: BriefWay,
-}
-
-/// How the brief reaches the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BriefWay {
-    /// It is in the argv (or in a file that the argv names).
-    Argument,
-    /// It is pasted once the agent is ready.
-    Paste,
-    /// The agent takes none and reads its environment.
-    Environment,
+/// What the person set for one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentWishes {
+    pub is_disabled: bool,
+    pub args: Vec<String>,
+    pub is_auto_permission: Option<bool>,
 }
 
 /// What the server knows of the living world, asked without side effects.

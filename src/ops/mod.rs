@@ -5,16 +5,22 @@
 //! gets the recorded answer) and the `mutation` field. A verb resolves its caller, loads, asks
 //! `model` for the next state, writes, emits facts, requests effects and builds its reply.
 
+pub mod advance;
 pub mod caller;
 pub mod cx;
+pub mod dispatch;
 pub mod error;
 pub mod gate;
 pub mod mail;
 pub mod request;
 pub mod run;
+pub mod select;
 pub mod settle;
 pub mod task;
+pub mod terminal;
 pub mod view;
+pub mod worker;
+pub mod worktree;
 
 use crate::base::code::ErrorCode;
 use crate::model::request::{Receipt, RequestState};
@@ -160,8 +166,17 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TaskUpdate(call) => task::update(cx, call),
 
         // Dispatch
+        AnyCall::DispatchShow(call) => dispatch::show(cx, call),
 
         // Worker
+        AnyCall::WorkerStart(call) => worker::start::start(cx, call),
+        AnyCall::WorkerShow(call) => worker::read::show(cx, call),
+        AnyCall::WorkerList(call) => worker::read::list(cx, call),
+        AnyCall::WorkerRead(call) => worker::read::read(cx, call),
+        AnyCall::WorkerStop(call) => worker::end::stop(cx, call),
+        AnyCall::WorkerAbandon(call) => worker::end::abandon(cx, call),
+        AnyCall::WorkerRelease(call) => worker::end::release(cx, call),
+        AnyCall::WorkerRetain(call) => worker::end::retain(cx, call),
 
         // Mail
         AnyCall::Send(call) => mail::send::send(cx, call),
@@ -178,10 +193,22 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Request
         AnyCall::RequestShow(call) => request::show(cx, call),
         // Repo
+        AnyCall::RepoList(call) => worktree::repos(cx, call),
 
         // Worktree
+        AnyCall::WorktreeCreate(call) => worktree::create(cx, call),
+        AnyCall::WorktreeList(call) => worktree::list(cx, call),
+        AnyCall::WorktreeShow(call) => worktree::show(cx, call),
+        AnyCall::WorktreeCurrent(call) => worktree::current(cx, call),
 
         // Terminal
+        AnyCall::TerminalCreate(call) => terminal::create(cx, call),
+        AnyCall::TerminalList(call) => terminal::list(cx, call),
+        AnyCall::TerminalShow(call) => terminal::show(cx, call),
+        AnyCall::TerminalRead(call) => terminal::read(cx, call),
+        AnyCall::TerminalSend(call) => terminal::send(cx, call),
+        AnyCall::TerminalWait(call) => terminal::wait(cx, call),
+        AnyCall::TerminalClose(call) => terminal::close(cx, call),
     }
 }
 
@@ -191,9 +218,9 @@ fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
         WaitOn::RunMail { .. } => mail::check::resume_run(cx, wait, wake),
         WaitOn::Mail { .. } => mail::check::resume_own(cx, wait, wake),
         WaitOn::Answer { .. } => mail::ask::resume(cx, wait, wake),
-        WaitOn::WorkerStart { .. }
-        | WaitOn::WorkerEnd { .. }
-        | WaitOn::Effect { .. }
-        | WaitOn::Terminal { .. } => Err(OpError::Bug(String::from("nobody made this wait"))),
+        WaitOn::WorkerStart { .. } => worker::start::resume(cx, wait, wake),
+        WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),
+        WaitOn::Effect { .. } => advance::resume_effect(cx, wait, wake),
+        WaitOn::Terminal { .. } => terminal::resume(cx, wait, wake),
     }
 }

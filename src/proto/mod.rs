@@ -4,6 +4,7 @@
 //! shows and the counters count. [`calls!`] lists every call once: decoding, the kind of a call and
 //! the routing in `ops` follow from that list.
 
+pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod event;
@@ -15,6 +16,9 @@ pub mod row;
 pub mod run;
 pub mod screen;
 pub mod task;
+pub mod terminal;
+pub mod worker;
+pub mod worktree;
 
 use error::ErrorBody;
 use serde::Serialize;
@@ -112,8 +116,17 @@ calls! {
     TaskUpdate(task::TaskUpdate),
 
     // Dispatch
+    DispatchShow(dispatch::DispatchShow),
 
     // Worker
+    WorkerStart(worker::WorkerStart),
+    WorkerShow(worker::WorkerShow),
+    WorkerList(worker::WorkerList),
+    WorkerRead(worker::WorkerRead),
+    WorkerStop(worker::WorkerStop),
+    WorkerAbandon(worker::WorkerAbandon),
+    WorkerRelease(worker::WorkerRelease),
+    WorkerRetain(worker::WorkerRetain),
 
     // Mail
     Send(mail::Send),
@@ -131,8 +144,20 @@ calls! {
     RequestShow(request::RequestShow),
 
     // Repo
+    RepoList(worktree::RepoList),
 
     // Worktree
+    WorktreeCreate(worktree::WorktreeCreate),
+    WorktreeList(worktree::WorktreeList),
+    WorktreeShow(worktree::WorktreeShow),
+    WorktreeCurrent(worktree::WorktreeCurrent),
 
     // Terminal
+    TerminalCreate(terminal::TerminalCreate),
+    TerminalList(terminal::TerminalList),
+    TerminalShow(terminal::TerminalShow),
+    TerminalRead(terminal::TerminalRead),
+    TerminalSend(terminal::TerminalSend),
+    TerminalWait(terminal::TerminalWait),
+    TerminalClose(terminal::TerminalClose),
 }

@@ -1,8 +1,8 @@
 //! Worker: calls and replies.
 
+use super::call;
 use super::row::{DispatchRow, ResourceRow, TerminalRow, WorkerRow};
 use super::terminal::ReadPage;
-use super::call;
 use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
 use crate::model::dispatch::DispatchState;
 use crate::model::resource::TerminalState;

@@ -135,7 +135,8 @@ fn run_mail(
 ) -> Result<Answer, OpError> {
     let is_consumer = run.consumer.as_ref().is_some_and(|consumer| consumer.is_same(&caller.consumer()));
     let is_look = wish.mode != Mode::Consume && ack.is_none();
-    if !is_consumer && !(is_look && caller.terminal.is_none()) {
+    let may_look = is_look && caller.terminal.is_none();
+    if !(is_consumer || may_look) {
         return Err(fenced(&run).into());
     }
     let acknowledged = ack.map(|id| acknowledge(cx, &run, id)).transpose()?;

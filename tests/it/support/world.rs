@@ -1,6 +1,7 @@
 //! The rules in process: an in-memory store, a hand-moved clock, counted ids, a world that is set by
 //! hand, and the real command line in front of it all.
 
+use orca::agent::Presets;
 use orca::base::clock::{Clock, Timestamp};
 use orca::base::id::{CountingIds, RunId, TerminalId};
 use orca::cli::transport::Transport;
@@ -8,8 +9,7 @@ use orca::cli::{out::Out, verb::Session};
 use orca::model::effect::OpenEffect;
 use orca::model::event::Event;
 use orca::ops::cx::{
-    Act, Agents, Answer, BriefWay, CallerFacts, Cx, LaunchPlan, LaunchWish, LiveFacts, OutputPage, ReadWish,
-    Rules, Wait, Wake, World as Living,
+    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake, World as Living,
 };
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
@@ -19,32 +19,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// Two agents: `argent` takes its brief as an argument, `paster` by paste.
-#[derive(Debug)]
-pub struct TestAgents;
-
-impl Agents for TestAgents {
-    fn ids(&self) -> Vec<String> {
-        vec![String::from("argent"), String::from("paster"), String::from("shell")]
-    }
-    fn resolve(&self, name: &str) -> Option<String> {
-        self.ids().into_iter().find(|id| id == name)
-    }
-    fn plan(&self, wish: &LaunchWish) -> Result<LaunchPlan, String> {
-        let brief = match (wish.agent.as_str(), &wish.brief) {
-            ("argent", Some(_)) => BriefWay::Argument,
-            ("paster", Some(_)) => BriefWay::Paste,
-            (_, _) => BriefWay::Environment,
-        };
-        let mut argv = vec![wish.agent.clone()];
-        if brief == BriefWay::Argument {
-            argv.extend(wish.brief.clone());
-        }
-        Ok(LaunchPlan { argv, env: Vec::new(), unset_env: Vec::new(), brief })
-    }
-    fn tool_limit_ms(&self, _agent: &str) -> Option<u64> {
-        Some(120_000)
-    }
+/// Besides the built-in agents: `argent` takes its brief as an argument, `paster` by paste.
+fn agents() -> Presets {
+    let files = [
+        ("argent", "command = [\"argent\"]\nprompt = \"argument\"\nmodel_args = [\"-m\", \"{model}\"]\n"),
+        ("paster", "command = [\"paster\"]\nprompt = \"paste\"\n"),
+    ];
+    let files = files.map(|(id, text)| (id.to_owned(), text.to_owned()));
+    let (presets, errors) = Presets::with_user_files(&files);
+    assert!(errors.is_empty(), "{errors:?}");
+    presets
 }
 
 /// What the world answers; tests set it.
@@ -111,7 +95,9 @@ impl World {
                 state_dir: String::from("/state"),
                 terminal_env: Vec::new(),
                 shell: String::from("/bin/sh"),
-                agents: Arc::new(TestAgents),
+                agents: Arc::new(agents()),
+                agent_wishes: BTreeMap::new(),
+                is_auto_permission: false,
             },
             living: SetWorld::default(),
             runtime_id: String::from("rt_1"),

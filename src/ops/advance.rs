@@ -1,0 +1,378 @@
+//! What the world reports back: outcomes of effects, ends of processes, a person's hands on a terminal,
+//! and the start of a server. Each is one transaction; what is no longer wanted is ignored.
+
+use super::cx::{Answer, Cx, Wait, WaitOn, Wake};
+use super::error::OpError;
+use super::mail::{self, NewMessage};
+use super::settle::{self, Loss};
+use super::worker::{self, Choice, end, start};
+use super::worktree::{Made, Wanted};
+use super::{caller, terminal, view, worktree};
+use crate::agent::launch::BriefDelivery;
+use crate::base::id::{EffectId, TerminalId};
+use crate::base::text;
+use crate::model::dispatch::Dispatch;
+use crate::model::effect::{Effect, OpenEffect, Outcome};
+use crate::model::event::{EventKind, Fact};
+use crate::model::message::{Mailbox, MessageType, Priority};
+use crate::model::resource::{Ownership, ReleaseState};
+use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
+use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
+use serde_json::{Value, json};
+
+/// What came of an effect. An effect that is not open any more had its outcome already.
+pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), OpError> {
+    let Some(open) = cx.tx.get::<OpenEffect>(id.as_str())? else { return Ok(()) };
+    if let (Outcome::PromptBlocked { .. }, Some(dispatch)) = (&outcome, &open.dispatch_id) {
+        // Not an end: the text still waits, and is typed when the way is free.
+        return start::delivered(cx, dispatch, PromptDelivery::Blocked);
+    }
+    cx.tx.delete::<OpenEffect>(id.as_str())?;
+    match open.effect.clone() {
+        Effect::CreateWorktree(_) => worktree_outcome(cx, &open, outcome),
+        Effect::SpawnTerminal { terminal_id } => spawn_outcome(cx, &open, &terminal_id, outcome),
+        Effect::DeliverPrompt { .. } => prompt_outcome(cx, &open, outcome),
+        Effect::CloseTerminal { terminal_id } => close_outcome(cx, &open, &terminal_id, outcome),
+    }
+}
+
+fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Result<(), OpError> {
+    let Effect::CreateWorktree(wish) = &open.effect else { return Ok(()) };
+    let made = match outcome {
+        Outcome::WorktreeCreated { path, branch, base_ref, base_commit } => {
+            Ok(Made { path, branch, base_ref, base_commit })
+        }
+        Outcome::Failed { code, message } => Err((Some(code), message)),
+        Outcome::Unknown { message } => Err((None, message)),
+        other => return Err(OpError::Bug(format!("a worktree effect ended as {other:?}"))),
+    };
+    match (&open.dispatch_id, made) {
+        (Some(dispatch), Ok(made)) => {
+            let parent = open.then.as_ref().and_then(|then| then["parent"].as_str()).map(str::to_owned);
+            start::worktree_made(cx, dispatch, &made, &wish.repo_id, parent)
+        }
+        (Some(dispatch), Err((Some(code), message))) => {
+            start::failed(cx, dispatch, Stage::WorktreeCreate, &format!("{code}: {message}"))
+        }
+        (Some(dispatch), Err((None, message))) => {
+            start::unknown(cx, dispatch, Stage::WorktreeCreate, &message)
+        }
+        (None, made) => plain_worktree(cx, open, made),
+    }
+}
+
+/// A worktree made by `worktree create`: registered, and with an agent or shell in it.
+fn plain_worktree(
+    cx: &mut Cx<'_>,
+    open: &OpenEffect,
+    made: Result<Made, (Option<String>, String)>,
+) -> Result<(), OpError> {
+    let Some(then) = open.then.clone() else { return Ok(()) };
+    let mut wanted: Wanted = serde_json::from_value(then).map_err(|error| OpError::Bug(error.to_string()))?;
+    match made {
+        Err((code, message)) => {
+            wanted.error = Some((code.unwrap_or_else(|| String::from("operation_unknown")), message));
+            remember_result(cx, &open.id, &wanted)
+        }
+        Ok(made) => {
+            let names = (wanted.display_name.as_deref(), wanted.comment.as_deref(), wanted.issue);
+            let added =
+                worktree::add(cx, &made, &wanted.repo_id, wanted.parent_worktree_id.clone(), names, None)?;
+            wanted.worktree_id = Some(added.id.clone());
+            let id = TerminalId::new(cx.ids);
+            let mut new = terminal::NewTerminal {
+                title: Some(added.display_name.clone()),
+                worktree: added,
+                agent: wanted.agent.clone(),
+                argv: Vec::new(),
+                env: Vec::new(),
+                unset_env: Vec::new(),
+                run_id: None,
+            };
+            let mut brief_file = None;
+            let mut paste = None;
+            if let Some(agent) = &wanted.agent {
+                let choice = Choice { agent, model: None, effort: None };
+                let prompt = wanted.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
+                let plan = worker::plan(cx, &choice, &id, prompt, false)?;
+                new.argv = plan.argv;
+                new.env = plan.env.into_iter().collect();
+                new.unset_env = plan.unset_env;
+                match plan.brief {
+                    BriefDelivery::File { path, text } => {
+                        brief_file = Some((path.to_string_lossy().into_owned(), text))
+                    }
+                    BriefDelivery::Paste(_) => paste = prompt.map(str::to_owned),
+                    BriefDelivery::Argument | BriefDelivery::None => {}
+                }
+            }
+            let mut terminal = terminal::add(cx, id, new)?;
+            terminal.launch.brief_file = brief_file;
+            cx.tx.put(&terminal)?;
+            wanted.terminal_id = Some(terminal.id.clone());
+            cx.request(
+                Effect::SpawnTerminal { terminal_id: terminal.id },
+                None,
+                Some(json!({ "paste": paste })),
+            )?;
+            remember_result(cx, &open.id, &wanted)
+        }
+    }
+}
+
+/// What a finished effect left for the call that waits on it; kept small, under the effect's id.
+fn remember_result(cx: &mut Cx<'_>, id: &EffectId, result: &Wanted) -> Result<(), OpError> {
+    let result = serde_json::to_value(result).map_err(|error| OpError::Bug(error.to_string()))?;
+    Ok(cx.tx.set_meta(&format!("result {id}"), &result)?)
+}
+
+/// A call that waits for an effect is asked again.
+pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, _wake: Wake) -> Result<Answer, OpError> {
+    let WaitOn::Effect { effect, then } = &wait.on else {
+        return Err(OpError::Bug(String::from("not a wait for an effect")));
+    };
+    if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
+        return Ok(Answer::Wait(wait));
+    }
+    if then["verb"] == "terminal.create" {
+        let id = then["terminal"].as_str().and_then(|id| TerminalId::parse(id).ok());
+        let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
+        return terminal::created(cx, &id);
+    }
+    let result: Option<Value> = cx.tx.meta(&format!("result {effect}"))?;
+    worktree::made(cx, &result.unwrap_or_else(|| then.clone()))
+}
+
+fn spawn_outcome(
+    cx: &mut Cx<'_>,
+    open: &OpenEffect,
+    id: &TerminalId,
+    outcome: Outcome,
+) -> Result<(), OpError> {
+    let mut terminal = caller::named_terminal(cx, id.as_str())?;
+    match outcome {
+        Outcome::TerminalSpawned { pid } => {
+            if terminal.life == TerminalLife::Starting {
+                terminal.life = TerminalLife::Running;
+            }
+            terminal.pid = Some(pid);
+            cx.tx.put(&terminal)?;
+            let shown = terminal.agent.as_deref().unwrap_or("shell");
+            cx.emit(fact(EventKind::TerminalStarted, shown, &terminal))?;
+            if let Some(text) = open.then.as_ref().and_then(|then| then["paste"].as_str()) {
+                cx.act(super::cx::Act::Prompt { terminal: id.clone(), text: text.to_owned() });
+            }
+            match &open.dispatch_id {
+                Some(dispatch) => start::spawned(cx, dispatch, &terminal),
+                None => Ok(()),
+            }
+        }
+        Outcome::Failed { code, message } => {
+            terminal.life = TerminalLife::Failed;
+            terminal.title = Some(text::cut_chars(&text::one_line(&message), 120));
+            cx.tx.put(&terminal)?;
+            match &open.dispatch_id {
+                Some(dispatch) => {
+                    start::failed(cx, dispatch, Stage::TerminalCreate, &format!("{code}: {message}"))
+                }
+                None => Ok(()),
+            }
+        }
+        Outcome::Unknown { message } => {
+            terminal.life = TerminalLife::Lost;
+            cx.tx.put(&terminal)?;
+            match &open.dispatch_id {
+                Some(dispatch) => start::unknown(cx, dispatch, Stage::TerminalCreate, &message),
+                None => Ok(()),
+            }
+        }
+        other => Err(OpError::Bug(format!("a spawn ended as {other:?}"))),
+    }
+}
+
+fn fact(kind: EventKind, detail: &str, terminal: &Terminal) -> Fact {
+    let mut fact = Fact::new(kind, detail).of_terminal(&terminal.id);
+    fact.run_id.clone_from(&terminal.run_id);
+    fact.dispatch_id.clone_from(&terminal.dispatch_id);
+    fact
+}
+
+fn prompt_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Result<(), OpError> {
+    let Some(dispatch) = &open.dispatch_id else { return Ok(()) };
+    match outcome {
+        Outcome::PromptDelivered { is_confirmed: true } => {
+            start::delivered(cx, dispatch, PromptDelivery::Confirmed)
+        }
+        Outcome::PromptDelivered { is_confirmed: false } => {
+            start::delivered(cx, dispatch, PromptDelivery::Unconfirmed)
+        }
+        Outcome::Failed { message, .. } => start::failed(cx, dispatch, Stage::DispatchInput, &message),
+        Outcome::Unknown { .. } => start::delivered(cx, dispatch, PromptDelivery::Unconfirmed),
+        other => Err(OpError::Bug(format!("a prompt ended as {other:?}"))),
+    }
+}
+
+fn close_outcome(
+    cx: &mut Cx<'_>,
+    open: &OpenEffect,
+    id: &TerminalId,
+    outcome: Outcome,
+) -> Result<(), OpError> {
+    let message = match outcome {
+        Outcome::TerminalClosed { end, archive } => {
+            let mut terminal = caller::named_terminal(cx, id.as_str())?;
+            terminal.end = terminal.end.or(end);
+            terminal.life = TerminalLife::Closed;
+            cx.tx.put(&terminal)?;
+            cx.emit(fact(EventKind::TerminalClosed, "closed; its output is kept", &terminal))?;
+            if let Some(dispatch) = &open.dispatch_id {
+                return end::terminal_closed(cx, dispatch, &archive);
+            }
+            return lose_active(cx, &terminal, "its terminal was closed");
+        }
+        Outcome::Failed { message, .. } | Outcome::Unknown { message } => message,
+        other => return Err(OpError::Bug(format!("a close ended as {other:?}"))),
+    };
+    match &open.dispatch_id {
+        Some(dispatch) => end::close_unknown(cx, dispatch, &message),
+        None => Ok(()),
+    }
+}
+
+/// The process of a terminal ended. An attempt that had not reported is lost with the status, and its
+/// coordinator gets exactly one escalation (design 7.5).
+pub fn process_ended(cx: &mut Cx<'_>, id: &TerminalId, ended: ProcessEnd) -> Result<(), OpError> {
+    let Some(mut terminal) = cx.tx.get::<Terminal>(id.as_str())? else { return Ok(()) };
+    if terminal.end.is_some() {
+        return Ok(());
+    }
+    let words = ended.to_string();
+    terminal.end = Some(ended);
+    if terminal::is_alive(&terminal) {
+        terminal.life = TerminalLife::Exited;
+    }
+    cx.tx.put(&terminal)?;
+    cx.emit(fact(EventKind::TerminalEnded, &words, &terminal))?;
+    lose_active(cx, &terminal, &format!("the agent {words}"))
+}
+
+/// The process of a terminal is gone and nobody saw how.
+pub fn terminal_lost(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
+    let Some(mut terminal) = cx.tx.get::<Terminal>(id.as_str())? else { return Ok(()) };
+    if !terminal::is_alive(&terminal) {
+        return Ok(());
+    }
+    terminal.life = TerminalLife::Lost;
+    cx.tx.put(&terminal)?;
+    cx.emit(fact(EventKind::TerminalEnded, "gone; nobody saw how it ended", &terminal))?;
+    lose_active(cx, &terminal, "the terminal is gone (did the machine restart?)")
+}
+
+fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
+    let Some(dispatch) = caller::active_dispatch(cx, terminal)? else {
+        return note_end(cx, terminal, reason);
+    };
+    let worker = cx.tx.get::<Worker>(dispatch.id.as_str())?;
+    let state = worker.as_ref().map(|worker| worker.state);
+    note_end(cx, terminal, reason)?;
+    if matches!(state, Some(WorkerState::Stopping | WorkerState::StopUnknown)) {
+        // The stop that was asked for is done with it.
+        return settle::give_up(
+            cx,
+            &dispatch,
+            crate::model::worker::WorkerInput::FinishStop,
+            Stage::ProcessStopped,
+            "stopped",
+        );
+    }
+    let loss = match (state, terminal.life) {
+        (Some(WorkerState::Starting), _) => Loss::Start(Stage::AgentReadiness),
+        (_, TerminalLife::Lost) => Loss::TerminalLost,
+        (_, _) => Loss::ProcessEnd,
+    };
+    if matches!(loss, Loss::Start(_))
+        && let Some(mut worker) = cx.tx.get::<Worker>(dispatch.id.as_str())?
+    {
+        worker.failed_stage = Some(Stage::AgentReadiness);
+        cx.tx.put(&worker)?;
+    }
+    settle::lose(cx, &dispatch, loss, reason)?;
+    escalate(cx, &dispatch, terminal, reason)
+}
+
+fn note_end(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
+    let Some(id) = &terminal.dispatch_id else { return Ok(()) };
+    if let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? {
+        worker.process_end = Some(reason.to_owned());
+        worker.updated_at = cx.now;
+        cx.tx.put(&worker)?;
+    }
+    Ok(())
+}
+
+fn escalate(cx: &mut Cx<'_>, dispatch: &Dispatch, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
+    let task = settle::task_of(cx, &dispatch.task_id)?;
+    let title = task.task_title.as_deref().unwrap_or(task.id.as_str());
+    let next = match (task.status, view::unmet(&cx.tx, &task)?.is_empty()) {
+        (crate::model::task::TaskState::Ready, true) => {
+            format!(
+                "orca orchestration worker-start --task {} --agent {} --json",
+                task.id,
+                terminal.agent.as_deref().unwrap_or("codex")
+            )
+        }
+        (_, _) => format!("orca orchestration dispatch-show --task {} --history --json", task.id),
+    };
+    let body = format!(
+        "Attempt {} ({}) ended without a report: {reason}. The task is {} now.\nIts last output: orca orchestration worker-read --dispatch {} --json\nNext: {next}",
+        dispatch.attempt, dispatch.id, task.status, dispatch.id
+    );
+    mail::post(
+        cx,
+        NewMessage {
+            run_id: Some(dispatch.run_id.clone()),
+            dispatch_id: Some(dispatch.id.clone()),
+            from_handle: String::from("orca"),
+            mailbox: Mailbox::Run(dispatch.run_id.clone()),
+            subject: format!("Attempt {} ended without a report: {title}", dispatch.attempt),
+            body,
+            kind: MessageType::Escalation,
+            priority: Priority::High,
+            thread_id: None,
+            payload: Some(json!({ "taskId": task.id, "dispatchId": dispatch.id, "reason": reason, "taskStatus": task.status })),
+            sender_pane_key: None,
+        },
+    )
+    .map(drop)
+}
+
+/// A person typed into a terminal: an owned one is theirs from now on (contract 3.6).
+pub fn user_typed(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
+    let Some(mut terminal) = cx.tx.get::<Terminal>(id.as_str())? else { return Ok(()) };
+    if terminal.is_user_typed {
+        return Ok(());
+    }
+    terminal.is_user_typed = true;
+    cx.tx.put(&terminal)?;
+    for mut resource in cx.tx.list::<crate::model::resource::Resource>("terminal", id.as_str(), usize::MAX)? {
+        if resource.ownership == Ownership::Owned && resource.release == ReleaseState::NotRequested {
+            resource.ownership = Ownership::UserOwned;
+            resource.release = ReleaseState::Retained;
+            resource.retained_reason = Some(String::from("user_takeover"));
+            cx.tx.put(&resource)?;
+            cx.emit(fact(
+                EventKind::TerminalTakenOver,
+                "a person typed into it; it stays until they close it",
+                &terminal,
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+/// A server starts: the effects without an outcome, to be done again, oldest first. Nothing is decided
+/// here: each effect is idempotent, and its outcome moves on what waits for it.
+pub fn recover(cx: &mut Cx<'_>) -> Result<Vec<OpenEffect>, OpError> {
+    cx.emit(Fact::new(EventKind::ServerStarted, "server started"))?;
+    Ok(cx.tx.list::<OpenEffect>("all", "", usize::MAX)?)
+}

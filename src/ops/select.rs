@@ -1,0 +1,138 @@
+//! Selectors: from what a person types to the one row it means, or the rows it could mean.
+
+use super::cx::Cx;
+use super::error::{OpError, invalid, refuse};
+use crate::base::code::ErrorCode;
+use crate::base::id::RepoId;
+use crate::base::text;
+use crate::model::repo::{Repo, RepoKind};
+use crate::model::worktree::{Place, Worktree, worktree_id};
+
+/// The worktree that a selector names: `id:`, `path:`, `branch:`, `name:`, `issue:`, or
+/// `current`/`active`, the one around the caller's directory (contract 2.6).
+pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
+    if matches!(selector, "current" | "active") {
+        return current(cx);
+    }
+    let (kind, value) = selector.split_once(':').unwrap_or(("name", selector));
+    let all = cx.tx.all::<Worktree>(usize::MAX)?;
+    let is_match = |worktree: &Worktree| match kind {
+        "id" => worktree.id == value,
+        "path" => worktree.path == value.trim_end_matches('/'),
+        "branch" => worktree.branch.as_deref() == Some(value),
+        "name" => worktree.display_name == value,
+        "issue" => value.parse().is_ok_and(|issue: u64| worktree.linked_issue == Some(issue)),
+        _ => false,
+    };
+    if !matches!(kind, "id" | "path" | "branch" | "name" | "issue") {
+        return Err(invalid(format!(
+            "{:?} is no worktree selector; use id:, path:, branch:, name:, issue: or current.",
+            text::cut_chars(&text::one_line(selector), 80)
+        )));
+    }
+    let mut found: Vec<Worktree> = all.into_iter().filter(is_match).collect();
+    if found.len() > 1 {
+        let candidates: Vec<String> = found.iter().map(|worktree| format!("id:{}", worktree.id)).collect();
+        return Err(refuse(
+            ErrorCode::SelectorAmbiguous,
+            format!("{} worktrees match; name one by its id.", found.len()),
+        )
+        .with("candidates", &candidates)
+        .next_step(format!(
+            "orca worktree show --worktree {}",
+            text::shell_quote(candidates.first().map_or("", String::as_str))
+        ))
+        .into());
+    }
+    found.pop().ok_or_else(|| not_found("worktree", selector, "orca worktree list --json"))
+}
+
+fn not_found(noun: &str, selector: &str, next: &str) -> OpError {
+    let shown = text::cut_chars(&text::one_line(selector), 80);
+    refuse(ErrorCode::SelectorNotFound, format!("No {noun} matches {shown:?}.")).next_step(next).into()
+}
+
+/// The worktree or plain folder around the caller's directory, registered on first use (design 6).
+pub fn current(cx: &mut Cx<'_>) -> Result<Worktree, OpError> {
+    let place = cx.caller.place.clone().ok_or_else(|| {
+        refuse(ErrorCode::SelectorNotFound, "Nothing says which directory this was called from.")
+            .next_step("orca worktree list --json")
+    })?;
+    let repo = register_repo(cx, &place)?;
+    if let Some(mut known) = cx.tx.first::<Worktree>("path", &place.root)? {
+        if known.branch != place.branch {
+            known.branch = place.branch;
+            cx.tx.put(&known)?;
+        }
+        return Ok(known);
+    }
+    let worktree = Worktree {
+        id: worktree_id(&repo.id, &place.root),
+        repo_id: repo.id,
+        display_name: base_name(&place.root),
+        is_main: place.root == place.repo_root,
+        path: place.root,
+        branch: place.branch,
+        comment: None,
+        linked_issue: None,
+        workspace_status: String::from("in-progress"),
+        parent_worktree_id: None,
+        base_ref: None,
+        base_commit: None,
+        created_by_dispatch: None,
+        created_at: cx.now,
+        last_activity_at: cx.now,
+    };
+    cx.tx.put(&worktree)?;
+    Ok(worktree)
+}
+
+fn register_repo(cx: &mut Cx<'_>, place: &Place) -> Result<Repo, OpError> {
+    if let Some(known) = cx.tx.first::<Repo>("path", &place.repo_root)? {
+        return Ok(known);
+    }
+    let repo = Repo {
+        id: RepoId::new(cx.ids),
+        path: place.repo_root.clone(),
+        display_name: base_name(&place.repo_root),
+        kind: if place.is_git { RepoKind::Git } else { RepoKind::Folder },
+        worktree_base_ref: None,
+        worktree_base_path: None,
+        added_at: cx.now,
+    };
+    cx.tx.put(&repo)?;
+    Ok(repo)
+}
+
+/// The repo that a selector names (`id:`, `path:`, `name:` or a bare name), or the caller's.
+pub fn repo(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
+    let Some(selector) = selector else {
+        let worktree = current(cx)?;
+        let repo = cx.tx.get::<Repo>(worktree.repo_id.as_str())?;
+        return repo.ok_or_else(|| OpError::Bug(format!("{} is not there", worktree.repo_id)));
+    };
+    let (kind, value) = selector.split_once(':').unwrap_or(("name", selector));
+    let mut found: Vec<Repo> = cx.tx.all::<Repo>(usize::MAX)?;
+    found.retain(|repo| match kind {
+        "id" => repo.id.as_str() == value,
+        "path" => repo.path == value.trim_end_matches('/'),
+        "name" => repo.display_name == value,
+        _ => false,
+    });
+    if found.len() > 1 {
+        let candidates: Vec<String> = found.iter().map(|repo| format!("id:{}", repo.id)).collect();
+        return Err(refuse(
+            ErrorCode::SelectorAmbiguous,
+            format!("{} repositories match; name one by its id.", found.len()),
+        )
+        .with("candidates", &candidates)
+        .next_step("orca repo list --json")
+        .into());
+    }
+    found.pop().ok_or_else(|| not_found("repository", selector, "orca repo list --json"))
+}
+
+fn base_name(path: &str) -> String {
+    let name = path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path);
+    text::cut_chars(&text::one_line(name), 120)
+}

@@ -1,0 +1,371 @@
+//! The ends of a worker: stop, abandon, release, retain (contract 7). Nothing here removes a worktree,
+//! a branch or another terminal, and none of it is ever done by a timer.
+
+use super::worker_of;
+use crate::base::code::ErrorCode;
+use crate::base::id::DispatchId;
+use crate::model::dispatch::{Dispatch, DispatchState};
+use crate::model::effect::Effect;
+use crate::model::event::{EventKind, Fact};
+use crate::model::resource::{Ownership, ReleaseState, Resource};
+use crate::model::terminal::{Terminal, TerminalLife};
+use crate::model::worker::{Stage, Worker, WorkerInput, WorkerState};
+use crate::ops::caller;
+use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
+use crate::ops::error::{OpError, refuse};
+use crate::ops::mail::send::named_dispatch;
+use crate::ops::{reply, settle, terminal, view};
+use crate::proto::error::ErrorBody;
+use crate::proto::row::ArchiveRow;
+use crate::proto::worker::{
+    Abandoned, Released, Stopped, WorkerAbandon, WorkerRelease, WorkerRetain, WorkerStop,
+};
+
+/// How long a close may take before it is reported as not finished.
+const CLOSE_PATIENCE_MS: u64 = 20_000;
+
+fn inactive(dispatch: &Dispatch, message: impl Into<String>) -> ErrorBody {
+    refuse(ErrorCode::DispatchInactive, message)
+        .with("dispatchId", &dispatch.id)
+        .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
+}
+
+/// `worker-stop`: the right to report goes first, then exactly the worker's terminal is closed.
+pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
+    caller::resolve(cx, call.from.as_deref(), None)?;
+    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let Some(mut worker) = worker_of(cx, &dispatch)? else {
+        return stop_unsupervised(cx, &dispatch);
+    };
+    match worker.state {
+        WorkerState::Starting | WorkerState::Ready | WorkerState::StartUnknown => {}
+        WorkerState::Stopping | WorkerState::StopUnknown => {
+            return Err(inactive(&dispatch, format!("{} is being stopped already.", dispatch.id))
+                .next_step(format!("orca orchestration worker-abandon --dispatch {} --json", dispatch.id))
+                .into());
+        }
+        WorkerState::Failed | WorkerState::Succeeded | WorkerState::Stopped | WorkerState::Abandoned => {
+            return reply(&stopped(&dispatch, &worker, true, "none"));
+        }
+    }
+    let dispatch = settle::block(cx, &dispatch)?;
+    worker.state = worker.state.next(WorkerInput::BeginStop)?;
+    worker.stage = Stage::StopRequested;
+    worker.updated_at = cx.now;
+    cx.tx.put(&worker)?;
+    cx.emit(
+        Fact::new(EventKind::AttemptStopping, format!("attempt {} is to stop", dispatch.attempt))
+            .of_dispatch(&dispatch),
+    )?;
+    let terminal = terminal_of(cx, &worker)?.filter(terminal::is_alive);
+    match terminal {
+        Some(terminal) => {
+            cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, Some(dispatch.id.clone()), None)?;
+            Ok(Answer::Wait(wait(cx, &dispatch.id, "stop")))
+        }
+        None => {
+            // No process was ever bound, or it has ended: there is nothing left to close.
+            settle::give_up(cx, &dispatch, WorkerInput::FinishStop, Stage::ProcessStopped, "stopped")?;
+            let worker = worker_of(cx, &dispatch)?.unwrap_or(worker);
+            reply(&stopped(&dispatch, &worker, false, "none"))
+        }
+    }
+}
+
+fn stop_unsupervised(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpError> {
+    let is_settled = !dispatch.status.is_active();
+    if !is_settled {
+        settle::give_up(cx, dispatch, WorkerInput::FinishStop, Stage::ProcessStopped, "stopped")?;
+    }
+    reply(&Stopped {
+        dispatch_id: dispatch.id.clone(),
+        state: String::from("unsupervised"),
+        already_settled: is_settled,
+        process_action: String::from("none"),
+        last_error: None,
+        warning: Some(String::from(
+            "This attempt has no supervised terminal; whatever works on it was left alone.",
+        )),
+    })
+}
+
+fn terminal_of(cx: &Cx<'_>, worker: &Worker) -> Result<Option<Terminal>, OpError> {
+    match &worker.agent_terminal_handle {
+        Some(handle) => Ok(cx.tx.get::<Terminal>(handle.as_str())?),
+        None => Ok(None),
+    }
+}
+
+fn wait(cx: &Cx<'_>, dispatch: &DispatchId, verb: &str) -> Wait {
+    let on = WaitOn::WorkerEnd { dispatch: dispatch.clone(), verb: verb.to_owned() };
+    Wait { on, deadline: Some(cx.now.plus_ms(CLOSE_PATIENCE_MS)), began: cx.now }
+}
+
+fn stopped(dispatch: &Dispatch, worker: &Worker, already_settled: bool, process_action: &str) -> Stopped {
+    let is_unknown = matches!(worker.state, WorkerState::Stopping | WorkerState::StopUnknown);
+    Stopped {
+        dispatch_id: dispatch.id.clone(),
+        state: String::from(if is_unknown { "stop_unknown" } else { worker.state.as_str() }),
+        already_settled,
+        process_action: String::from(if is_unknown { "unknown" } else { process_action }),
+        last_error: worker.last_error.clone(),
+        warning: is_unknown
+            .then(|| String::from("The process may still run; look at its terminal, or abandon the worker.")),
+    }
+}
+
+/// `worker-abandon`: the attempt is given up, the process is not touched.
+pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> {
+    caller::resolve(cx, call.from.as_deref(), None)?;
+    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let worker = worker_of(cx, &dispatch)?;
+    let state = worker.as_ref().map(|worker| worker.state);
+    if state == Some(WorkerState::Succeeded) || dispatch.status == DispatchState::Completed {
+        return Err(inactive(
+            &dispatch,
+            format!("{} has succeeded; there is nothing to abandon.", dispatch.id),
+        )
+        .next_step(format!("orca orchestration worker-release --dispatch {} --json", dispatch.id))
+        .into());
+    }
+    let latest = cx.tx.last::<Dispatch>("task", dispatch.task_id.as_str())?;
+    let is_stale = latest.is_some_and(|latest| latest.id != dispatch.id);
+    let is_settled = state.map_or(!dispatch.status.is_active(), WorkerState::is_settled);
+    let mut answer = Abandoned {
+        dispatch_id: dispatch.id.clone(),
+        state: state.map_or("unsupervised", WorkerState::as_str).to_owned(),
+        already_settled: is_settled,
+        stale: is_stale,
+        process_action: String::from("none"),
+        warning: None,
+        residual_resources: worker.map(|worker| worker.effects).unwrap_or_default(),
+    };
+    if is_settled || is_stale {
+        return reply(&answer);
+    }
+    settle::give_up(cx, &dispatch, WorkerInput::Abandon, Stage::Abandoned, "abandoned")?;
+    answer.state = String::from("abandoned");
+    answer.warning =
+        Some(String::from("The agent may still be running in its terminal; it can no longer report."));
+    reply(&answer)
+}
+
+/// `worker-release`: archives and closes exactly the terminal that the attempt owns.
+pub fn release(cx: &mut Cx<'_>, call: WorkerRelease) -> Result<Answer, OpError> {
+    caller::resolve(cx, call.from.as_deref(), None)?;
+    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let Some(worker) = worker_of(cx, &dispatch)? else {
+        if dispatch.status.is_active() {
+            return Err(inactive(&dispatch, format!("{} is still active.", dispatch.id)).into());
+        }
+        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
+    };
+    if !matches!(worker.state, WorkerState::Succeeded | WorkerState::Failed) {
+        return Err(inactive(
+            &dispatch,
+            format!(
+                "{} is {}; only a worker that succeeded or failed is released.",
+                dispatch.id, worker.state
+            ),
+        )
+        .next_step(format!("orca orchestration worker-stop --dispatch {} --json", dispatch.id))
+        .into());
+    }
+    let Some(mut resource) = view::resource_of(&cx.tx, &worker)? else {
+        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
+    };
+    if let Some(answer) = kept(&dispatch, &resource) {
+        return reply(&answer);
+    }
+    let terminal = terminal_of(cx, &worker)?;
+    resource.release = ReleaseState::Releasing;
+    resource.retained_reason = None;
+    resource.release_requested_at = resource.release_requested_at.or(Some(cx.now));
+    cx.tx.put(&resource)?;
+    match terminal {
+        // An ended process is closed too: its last screen goes into the archive.
+        Some(terminal) if terminal.life != TerminalLife::Closed => {
+            cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, Some(dispatch.id.clone()), None)?;
+            Ok(Answer::Wait(wait(cx, &dispatch.id, "release")))
+        }
+        Some(_) | None => {
+            finish_release(cx, &dispatch, resource, "unavailable")?;
+            answer_released(cx, &dispatch)
+        }
+    }
+}
+
+/// Why a terminal is not closed, where it is not (contract 7.4).
+fn kept(dispatch: &Dispatch, resource: &Resource) -> Option<Released> {
+    match (resource.release, resource.ownership) {
+        (ReleaseState::Released, _) => {
+            Some(with_archive(plain(dispatch, "already_released", None), resource))
+        }
+        (_, Ownership::External) => Some(plain(dispatch, "retained", Some("external_terminal"))),
+        (_, Ownership::Transferred) => Some(plain(dispatch, "retained", Some("ownership_transferred"))),
+        (_, Ownership::UserOwned) => Some(plain(dispatch, "retained", Some("user_takeover"))),
+        (ReleaseState::Requested | ReleaseState::Releasing, _) => {
+            Some(plain(dispatch, "release_pending", None))
+        }
+        // An explicit release clears an earlier retain.
+        (ReleaseState::NotRequested | ReleaseState::Retained | ReleaseState::Unknown, _) => None,
+    }
+}
+
+fn plain(dispatch: &Dispatch, state: &str, reason: Option<&str>) -> Released {
+    Released {
+        dispatch_id: dispatch.id.clone(),
+        state: state.to_owned(),
+        reason: reason.map(str::to_owned),
+        process_action: String::from("none"),
+        archive: None,
+        recovery: None,
+        last_error: None,
+    }
+}
+
+fn with_archive(mut released: Released, resource: &Resource) -> Released {
+    released.archive = resource.archive_status.is_some().then(|| ArchiveRow {
+        source: resource.archive_source.clone(),
+        status: resource.archive_status.clone(),
+    });
+    released
+}
+
+/// The terminal is closed and its output archived.
+pub fn finish_release(
+    cx: &mut Cx<'_>,
+    dispatch: &Dispatch,
+    mut resource: Resource,
+    archive_status: &str,
+) -> Result<(), OpError> {
+    resource.release = ReleaseState::Released;
+    resource.ownership = Ownership::Released;
+    resource.release_completed_at = Some(cx.now);
+    resource.archive_source = (archive_status == "captured").then(|| String::from("terminal"));
+    resource.archive_status = Some(archive_status.to_owned());
+    cx.tx.put(&resource)?;
+    if let Some(mut worker) = worker_of(cx, dispatch)? {
+        worker.stage = Stage::Released;
+        worker.updated_at = cx.now;
+        cx.tx.put(&worker)?;
+    }
+    cx.emit(
+        Fact::new(
+            EventKind::AttemptReleased,
+            format!("attempt {}: terminal closed, output kept", dispatch.attempt),
+        )
+        .of_dispatch(dispatch),
+    )
+}
+
+fn answer_released(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpError> {
+    let worker = worker_of(cx, dispatch)?.ok_or_else(|| OpError::Bug(String::from("no worker")))?;
+    let Some(resource) = view::resource_of(&cx.tx, &worker)? else {
+        return reply(&plain(dispatch, "retained", Some("no_owned_resource")));
+    };
+    let state = match resource.release {
+        ReleaseState::Released => "released",
+        ReleaseState::Unknown => "release_unknown",
+        ReleaseState::Retained => "retained",
+        ReleaseState::NotRequested | ReleaseState::Requested | ReleaseState::Releasing => "release_pending",
+    };
+    let mut released = with_archive(plain(dispatch, state, resource.retained_reason.as_deref()), &resource);
+    released.last_error.clone_from(&resource.release_error);
+    match state {
+        "released" => released.process_action = String::from("closed_agent_terminal"),
+        "release_unknown" => {
+            released.recovery =
+                Some(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id));
+        }
+        _ => {}
+    }
+    reply(&released)
+}
+
+/// `worker-retain`: the terminal stays until an explicit release.
+pub fn retain(cx: &mut Cx<'_>, call: WorkerRetain) -> Result<Answer, OpError> {
+    caller::resolve(cx, call.from.as_deref(), None)?;
+    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let worker = worker_of(cx, &dispatch)?;
+    let resource = worker.as_ref().map(|worker| view::resource_of(&cx.tx, worker)).transpose()?.flatten();
+    let Some(mut resource) = resource else {
+        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
+    };
+    match resource.release {
+        ReleaseState::NotRequested | ReleaseState::Retained | ReleaseState::Requested => {
+            resource.release = ReleaseState::Retained;
+            resource.retained_reason = Some(String::from("user_requested"));
+            resource.archive_source = None;
+            resource.archive_status = None;
+            cx.tx.put(&resource)?;
+            cx.emit(
+                Fact::new(EventKind::AttemptRetained, format!("attempt {}: terminal kept", dispatch.attempt))
+                    .of_dispatch(&dispatch),
+            )?;
+            reply(&plain(&dispatch, "retained", Some("user_requested")))
+        }
+        ReleaseState::Releasing => reply(&plain(&dispatch, "release_pending", None)),
+        ReleaseState::Unknown => reply(&plain(&dispatch, "release_unknown", None)),
+        ReleaseState::Released => reply(&with_archive(plain(&dispatch, "already_released", None), &resource)),
+    }
+}
+
+/// The terminal of an attempt was closed by request: the stop or release that asked for it ends.
+pub fn terminal_closed(cx: &mut Cx<'_>, id: &DispatchId, archive: &str) -> Result<(), OpError> {
+    let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())? else { return Ok(()) };
+    let Some(worker) = worker_of(cx, &dispatch)? else { return Ok(()) };
+    if worker.state == WorkerState::Stopping {
+        settle::give_up(cx, &dispatch, WorkerInput::FinishStop, Stage::ProcessStopped, "stopped")?;
+        return Ok(());
+    }
+    match view::resource_of(&cx.tx, &worker)? {
+        Some(resource) if resource.release == ReleaseState::Releasing => {
+            finish_release(cx, &dispatch, resource, archive)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The terminal could not be closed for certain.
+pub fn close_unknown(cx: &mut Cx<'_>, id: &DispatchId, message: &str) -> Result<(), OpError> {
+    let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())? else { return Ok(()) };
+    let Some(mut worker) = worker_of(cx, &dispatch)? else { return Ok(()) };
+    if worker.state == WorkerState::Stopping {
+        worker.state = worker.state.next(WorkerInput::LoseTrack)?;
+        worker.stage = Stage::StopOutcomeUnknown;
+        worker.last_error = Some(message.to_owned());
+        worker.updated_at = cx.now;
+        return Ok(cx.tx.put(&worker)?);
+    }
+    if let Some(mut resource) = view::resource_of(&cx.tx, &worker)?
+        && resource.release == ReleaseState::Releasing
+    {
+        resource.release = ReleaseState::Unknown;
+        resource.release_error = Some(message.to_owned());
+        cx.tx.put(&resource)?;
+    }
+    Ok(())
+}
+
+/// A waiting `worker-stop` or `worker-release` is asked again.
+pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
+    let WaitOn::WorkerEnd { dispatch, verb } = &wait.on else {
+        return Err(OpError::Bug(String::from("not a wait for an end")));
+    };
+    let dispatch = named_dispatch(cx, dispatch.as_str())?;
+    let worker = worker_of(cx, &dispatch)?.ok_or_else(|| OpError::Bug(String::from("no worker")))?;
+    if verb == "stop" {
+        let is_open = worker.state == WorkerState::Stopping && wake == Wake::Changed;
+        if is_open {
+            return Ok(Answer::Wait(wait));
+        }
+        return reply(&stopped(&dispatch, &worker, false, "closed_agent_terminal"));
+    }
+    let resource = view::resource_of(&cx.tx, &worker)?;
+    let is_open = resource.is_some_and(|resource| resource.release == ReleaseState::Releasing);
+    if is_open && wake == Wake::Changed {
+        return Ok(Answer::Wait(wait));
+    }
+    answer_released(cx, &dispatch)
+}

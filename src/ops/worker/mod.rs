@@ -1,0 +1,184 @@
+//! Worker verbs: [`start`] and its outcomes, [`end`] (stop, abandon, release, retain), [`read`] (show,
+//! list, output). The brief that makes an agent a worker is put together here, once.
+
+pub mod end;
+pub mod read;
+pub mod start;
+
+use super::cx::Cx;
+use super::error::{OpError, refuse};
+use super::settle;
+use crate::agent::launch::{self, LaunchOptions, LaunchPlan, PermissionMode};
+use crate::agent::preset::{Preset, PromptMode};
+use crate::agent::prompt::{Brief, DependencyResult, preamble};
+use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
+use crate::base::text;
+use crate::model::dispatch::Dispatch;
+use crate::model::run::Run;
+use crate::model::task::Task;
+use crate::model::worker::Worker;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The preset id of `--agent`, or of the person's default agent.
+pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError> {
+    let Some(name) = wanted.or(cx.rules.default_agent.as_deref()) else {
+        return Err(refuse(
+            ErrorCode::AgentUnconfigured,
+            "No --agent was given and no default agent is set.",
+        )
+        .with("known", known(cx))
+        .next_step("orca orchestration worker-start --task <task> --agent codex --json")
+        .into());
+    };
+    let preset = cx.rules.agents.get(name);
+    let is_disabled = |id: &str| cx.rules.agent_wishes.get(id).is_some_and(|wishes| wishes.is_disabled);
+    match preset {
+        Some(preset) if !is_disabled(&preset.id) => Ok(preset.id.clone()),
+        Some(preset) => Err(refuse(
+            ErrorCode::AgentUnconfigured,
+            format!("The agent {} is switched off in the settings.", preset.id),
+        )
+        .with("known", known(cx))
+        .into()),
+        None => {
+            let shown = text::cut_chars(&text::one_line(name), 60);
+            let message = format!(
+                "No agent is called {shown:?}. A file {shown}.toml of two lines in the agents folder of the settings makes one."
+            );
+            Err(refuse(ErrorCode::AgentUnconfigured, message)
+                .with("known", known(cx))
+                .next_step("orca skills get orchestration --reference placement")
+                .into())
+        }
+    }
+}
+
+fn known(cx: &Cx<'_>) -> Vec<String> {
+    cx.rules.agents.iter().map(|preset| preset.id.clone()).collect()
+}
+
+fn preset<'a>(cx: &'a Cx<'_>, id: &str) -> Result<&'a Preset, OpError> {
+    cx.rules.agents.get(id).ok_or_else(|| OpError::Bug(format!("the preset {id} is gone")))
+}
+
+/// An agent with its model and effort, checked before anything is committed.
+pub struct Choice<'a> {
+    pub agent: &'a str,
+    pub model: Option<&'a str>,
+    pub effort: Option<&'a str>,
+}
+
+/// Refuses a model or effort that the agent does not take (contract 5.1).
+pub fn check_choice(cx: &Cx<'_>, choice: &Choice<'_>) -> Result<(), OpError> {
+    launch::check_model(preset(cx, choice.agent)?, choice.model, choice.effort)
+        .map_err(|error| refuse(error.code(), error.to_string()).next_step(error.next_step()).into())
+}
+
+/// The command line of an agent in a new terminal.
+pub fn plan(
+    cx: &Cx<'_>,
+    choice: &Choice<'_>,
+    terminal: &TerminalId,
+    brief: Option<&str>,
+    is_worker: bool,
+) -> Result<LaunchPlan, OpError> {
+    let wishes = cx.rules.agent_wishes.get(choice.agent).cloned().unwrap_or_default();
+    let is_auto = wishes.is_auto_permission.unwrap_or(cx.rules.is_auto_permission);
+    let private_dir = PathBuf::from(&cx.rules.state_dir).join("terminals").join(terminal.as_str());
+    let options = LaunchOptions {
+        model: choice.model,
+        effort: choice.effort,
+        permission: if is_auto { PermissionMode::Auto } else { PermissionMode::Manual },
+        extra_args: &wishes.args,
+        brief,
+        is_worker,
+        orca: Path::new(&cx.rules.orca_path),
+        handle: terminal.as_str(),
+        private_dir: &private_dir,
+        shell: &cx.rules.shell,
+        resume: None,
+    };
+    launch::plan(preset(cx, choice.agent)?, &options)
+        .map_err(|error| refuse(error.code(), error.to_string()).next_step(error.next_step()).into())
+}
+
+/// The whole text a worker gets: what it must know of orca, what it builds on, and its Task.
+pub fn brief(
+    cx: &Cx<'_>,
+    run: &Run,
+    task: &Task,
+    dispatch: &Dispatch,
+    handle: &str,
+    agent: Option<&str>,
+) -> Result<String, OpError> {
+    let results = dependency_results(cx, task)?;
+    let dependencies: Vec<DependencyResult<'_>> = results.iter().map(Reported::as_result).collect();
+    let preset = agent.and_then(|agent| cx.rules.agents.get(agent));
+    Ok(preamble(&Brief {
+        orca: Path::new(&cx.rules.orca_path),
+        handle,
+        coordinator: run.consumer.as_ref().map_or("user", |consumer| consumer.handle()),
+        run_id: run.id.as_str(),
+        task_id: task.id.as_str(),
+        dispatch_id: dispatch.id.as_str(),
+        proof: &dispatch.proof,
+        preset,
+        exits_when_done: preset.is_some_and(|preset| preset.prompt == PromptMode::None),
+        dependencies: &dependencies,
+        drift: None,
+        may_dispatch: dispatch.depth < cx.rules.max_depth,
+        spec: &task.spec,
+    }))
+}
+
+/// What the worker of a finished dependency reported.
+struct Reported {
+    task_id: String,
+    subject: String,
+    body: String,
+    files: Vec<String>,
+    branch: Option<String>,
+    report_path: Option<String>,
+}
+
+impl Reported {
+    fn as_result(&self) -> DependencyResult<'_> {
+        DependencyResult {
+            task_id: &self.task_id,
+            subject: &self.subject,
+            body: &self.body,
+            files: &self.files,
+            branch: self.branch.as_deref(),
+            report_path: self.report_path.as_deref(),
+        }
+    }
+}
+
+fn dependency_results(cx: &Cx<'_>, task: &Task) -> Result<Vec<Reported>, OpError> {
+    let mut results = Vec::new();
+    for id in &task.deps {
+        let dependency = settle::task_of(cx, id)?;
+        let Some(result) = dependency.result else { continue };
+        let text = |name: &str| result.get(name).and_then(Value::as_str).map(str::to_owned);
+        let files = result.get("filesModified").and_then(Value::as_array);
+        results.push(Reported {
+            task_id: id.to_string(),
+            // A result set by hand is one text.
+            subject: text("subject").or_else(|| result.as_str().map(str::to_owned)).unwrap_or_default(),
+            body: text("body").unwrap_or_default(),
+            files: files
+                .map(|f| f.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+                .unwrap_or_default(),
+            branch: text("branch"),
+            report_path: text("reportPath"),
+        });
+    }
+    Ok(results)
+}
+
+/// The Worker of an attempt, where it is supervised.
+pub fn worker_of(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Option<Worker>, OpError> {
+    Ok(cx.tx.get::<Worker>(dispatch.id.as_str())?)
+}

@@ -6,7 +6,7 @@ use crate::base::clock::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The most characters of a terminal that are kept (contract 4.9 "Archive").
+/// The most characters of a terminal that are kept (contract 7.4 "Archive").
 pub const MAX_CHARS: usize = 262_144;
 
 /// What is known of an archived text.

@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 /// A holder that has not told of its child by then hangs, on a dead network folder for example.
 const START_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a second holder waits for the first one's word.
-const CLAIM_PATIENCE: Duration = Duration::from_secs(5);
+const CLAIM_PATIENCE: Duration = Duration::from_secs(2);
 /// The exit code that stands for a program which never ran, as shells have it.
 const NOT_STARTED: i32 = 127;
 

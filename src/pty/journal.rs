@@ -15,7 +15,7 @@ use super::files::create_private;
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 /// The usual size of a segment, without its keyframe.
@@ -68,13 +68,29 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Starts a new segment in the terminal's folder with a keyframe; what earlier servers wrote
-    /// stays in the other one. `most` is the size of a segment without its keyframe, in bytes.
+    /// Starts a new segment in the terminal's folder with a keyframe; of what earlier servers wrote,
+    /// the newest stays in the other one. `most` is the size of a segment without its keyframe, in
+    /// bytes.
     pub fn open(dir: &Path, most: usize, size: TermSize, keyframe: &[u8]) -> Result<Self, PtyError> {
         let newest = segments(dir).into_iter().map(|segment| segment.turn).max();
         let turn = newest.map_or(0, |turn| turn.saturating_add(AFTER_GAP));
         let file = start_segment(dir, turn, size, keyframe)?;
         Ok(Self { dir: dir.to_owned(), most, turn, file, buffer: Vec::new(), n_bytes: 0, is_broken: false })
+    }
+
+    /// Goes on where [`restore`] ended, for a terminal that was drawn from its records. What could not
+    /// be read behind that position is cut off.
+    pub fn resume(dir: &Path, most: usize, position: Position) -> Result<Self, PtyError> {
+        let resume = || {
+            let mut file = std::fs::OpenOptions::new().write(true).open(segment_path(dir, position.turn))?;
+            file.set_len(position.n_bytes as u64)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = resume().map_err(PtyError::io("go on with the terminal's journal"))?;
+        let n_bytes = position.n_bytes;
+        let turn = position.turn;
+        Ok(Self { dir: dir.to_owned(), most, turn, file, buffer: Vec::new(), n_bytes, is_broken: false })
     }
 
     /// Whether the segment is full, so that [`Journal::rotate`] is due.
@@ -156,6 +172,15 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// Something after the last record could not be read: a torn write or damage.
     pub is_cut: bool,
+    /// Where [`Journal::resume`] goes on; None where nothing usable is left.
+    pub position: Option<Position>,
+}
+
+/// The end of what could be read of a journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    turn: u64,
+    n_bytes: usize,
 }
 
 /// Reads the journal in a terminal's folder. Never fails: damage costs what comes after it.
@@ -167,6 +192,7 @@ pub fn restore(dir: &Path) -> Restored {
     found.sort_by_key(|segment| segment.turn);
     let Some(newest) = found.pop() else { return Restored::default() };
     let is_cut = newest.is_cut;
+    let position = Some(Position { turn: newest.turn, n_bytes: newest.n_bytes });
     let older = found.pop().filter(|older| older.is_sealed && older.turn.checked_add(1) == Some(newest.turn));
     let records = match older {
         Some(older) => {
@@ -176,7 +202,7 @@ pub fn restore(dir: &Path) -> Restored {
         }
         None => newest.records,
     };
-    Restored { records, is_cut }
+    Restored { records, is_cut, position }
 }
 
 /// Removes a terminal's journal, once nobody needs its raw output any more.
@@ -239,6 +265,8 @@ fn read_size(bytes: &[u8]) -> Option<TermSize> {
 
 struct Segment {
     turn: u64,
+    /// Up to the end of the last record, without the seal.
+    n_bytes: usize,
     records: Vec<Record>,
     is_sealed: bool,
     is_cut: bool,
@@ -257,7 +285,7 @@ fn segments(dir: &Path) -> Vec<Segment> {
 fn parse(bytes: &[u8]) -> Option<Segment> {
     let (header, mut rest) = bytes.split_at_checked(HEADER)?;
     let turn = u64::from_le_bytes(header.strip_prefix(MAGIC)?.try_into().ok()?);
-    let mut segment = Segment { turn, records: Vec::new(), is_sealed: false, is_cut: false };
+    let mut segment = Segment { turn, n_bytes: HEADER, records: Vec::new(), is_sealed: false, is_cut: false };
     while !rest.is_empty() && !segment.is_sealed {
         let Some((kind, payload, after)) = split_record(rest) else {
             segment.is_cut = true;
@@ -265,7 +293,10 @@ fn parse(bytes: &[u8]) -> Option<Segment> {
         };
         match (kind, decode(kind, payload)) {
             (SEALED, _) => segment.is_sealed = true,
-            (_, Some(record)) => segment.records.push(record),
+            (_, Some(record)) => {
+                segment.records.push(record);
+                segment.n_bytes = bytes.len() - after.len();
+            }
             (_, None) => {
                 segment.is_cut = true;
                 break;
@@ -298,151 +329,4 @@ fn decode(kind: u8, payload: &[u8]) -> Option<Record> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn size() -> TermSize {
-        TermSize::clamped(10, 40)
-    }
-
-    fn keyframe(text: &str) -> Record {
-        Record::Keyframe { size: size(), bytes: text.as_bytes().to_vec() }
-    }
-
-    fn output(text: &str) -> Record {
-        Record::Output(text.as_bytes().to_vec())
-    }
-
-    fn open(dir: &Path, text: &str) -> Journal {
-        Journal::open(dir, 100, size(), text.as_bytes()).unwrap()
-    }
-
-    #[test]
-    fn what_was_flushed_comes_back_in_order() {
-        let dir = tempfile::tempdir().unwrap();
-        assert_eq!(restore(dir.path()), Restored::default());
-        let mut journal = open(dir.path(), "k");
-        journal.output(b"one").unwrap();
-        journal.resize(TermSize::clamped(5, 6));
-        journal.note("remark");
-        journal.output(b"two").unwrap();
-        journal.flush().unwrap();
-        journal.output(b"never flushed").unwrap();
-        drop(journal);
-        let expected = vec![
-            keyframe("k"),
-            output("one"),
-            Record::Resize(TermSize::clamped(5, 6)),
-            Record::Note(String::from("remark")),
-            output("two"),
-        ];
-        assert_eq!(restore(dir.path()), Restored { records: expected, is_cut: false });
-        discard(dir.path());
-        assert_eq!(restore(dir.path()), Restored::default());
-    }
-
-    #[test]
-    fn two_segments_take_turns_and_join_without_the_second_keyframe() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = open(dir.path(), "k0");
-        for turn in 1..5 {
-            journal.output(&[b'a' + turn; 100]).unwrap();
-            assert!(journal.wants_keyframe());
-            journal.rotate(size(), format!("k{turn}").as_bytes()).unwrap();
-            assert!(!journal.wants_keyframe());
-        }
-        journal.output(b"last").unwrap();
-        journal.flush().unwrap();
-        let records = restore(dir.path()).records;
-        assert_eq!(records, [keyframe("k3"), Record::Output(vec![b'e'; 100]), output("last")]);
-    }
-
-    #[test]
-    fn a_server_that_died_leaves_a_gap_that_the_next_keyframe_bridges() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut first = open(dir.path(), "k0");
-        first.output(b"seen").unwrap();
-        first.flush().unwrap();
-        drop(first);
-        let mut second = open(dir.path(), "k1");
-        second.output(b"more").unwrap();
-        second.flush().unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("more")]);
-    }
-
-    #[test]
-    fn a_torn_or_damaged_byte_costs_only_what_follows_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = open(dir.path(), "k0");
-        journal.output(b"one").unwrap();
-        journal.output(b"two").unwrap();
-        journal.flush().unwrap();
-        let path = segment_path(dir.path(), 0);
-        let whole = std::fs::read(&path).unwrap();
-        let all = restore(dir.path()).records;
-        for length in 0..whole.len() {
-            std::fs::write(&path, &whole[..length]).unwrap();
-            let restored = restore(dir.path());
-            assert!(all.starts_with(&restored.records), "{length}");
-        }
-        for at in 0..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x41;
-            std::fs::write(&path, &damaged).unwrap();
-            let restored = restore(dir.path());
-            // A changed turn is no damage that one segment alone could show.
-            let is_turn = (MAGIC.len()..HEADER).contains(&at);
-            assert!(all.starts_with(&restored.records), "{at}");
-            assert!(is_turn || restored.records.len() < all.len(), "{at}");
-        }
-    }
-
-    #[test]
-    fn damage_in_the_older_segment_falls_back_to_the_newer_keyframe() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = open(dir.path(), "k0");
-        journal.output(b"old").unwrap();
-        journal.rotate(size(), b"k1").unwrap();
-        journal.output(b"new").unwrap();
-        journal.flush().unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("old"), output("new")]);
-        let path = segment_path(dir.path(), 0);
-        let mut bytes = std::fs::read(&path).unwrap();
-        let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("new")]);
-    }
-
-    #[test]
-    fn without_rotation_a_segment_stays_bounded_and_the_next_keyframe_heals_it() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = open(dir.path(), "k0");
-        for _ in 0..100 {
-            journal.output(&[b'x'; 5_000]).unwrap();
-        }
-        journal.flush().unwrap();
-        let length = std::fs::metadata(segment_path(dir.path(), 0)).unwrap().len();
-        assert!(length <= 2 * BUFFER as u64, "{length}");
-        assert!(journal.wants_keyframe());
-        journal.rotate(size(), b"k1").unwrap();
-        journal.output(b"after").unwrap();
-        journal.flush().unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("after")]);
-    }
-
-    #[test]
-    fn a_rotation_that_fails_leaves_a_journal_that_can_be_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let mut journal = open(dir.path(), "k0");
-        journal.output(b"kept").unwrap();
-        std::fs::create_dir(fresh_path(dir.path())).unwrap();
-        assert!(journal.rotate(size(), b"k1").is_err());
-        journal.output(b"not kept").unwrap();
-        journal.flush().unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("kept")]);
-        std::fs::remove_dir(fresh_path(dir.path())).unwrap();
-        journal.rotate(size(), b"k2").unwrap();
-        assert_eq!(restore(dir.path()).records, [keyframe("k2")]);
-    }
-}
+mod tests;

@@ -25,6 +25,7 @@ mod private;
 mod replay;
 mod reply;
 mod resize;
+pub mod revive;
 mod rewrite;
 pub mod row;
 mod scan;

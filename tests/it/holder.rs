@@ -228,7 +228,7 @@ fn a_later_server_finds_out_what_became_of_a_terminal() {
     let spec = spec(dir.path(), "read x; exit 4");
     assert!(matches!(find(&spec), Found::NeverStarted));
     let hello = holder::spawn(orca(), &spec).unwrap();
-    assert_eq!(link::sockets(dir.path()), [spec.socket.clone()]);
+    assert_eq!(link::sockets(dir.path()), std::slice::from_ref(&spec.socket));
     let Found::Held(link) = find(&spec) else { panic!("not held") };
     send_line(&link, "\r");
     drop(link);

@@ -31,6 +31,15 @@ pub enum Command {
     /// Runs, tasks, dispatches, mail, questions and gates.
     #[command(subcommand)]
     Orchestration(verbs::Orchestration),
+    /// Terminals: the panes of the screen.
+    #[command(subcommand)]
+    Terminal(verbs::terminal::Terminal),
+    /// Worktrees and their branches.
+    #[command(subcommand)]
+    Worktree(verbs::worktree::Worktree),
+    /// Repositories and folders.
+    #[command(subcommand)]
+    Repo(verbs::worktree::Repo),
     /// Show a scripted team at work in a temporary place.
     Demo(demo::DemoArgs),
     /// The guides that agents read.
@@ -48,6 +57,9 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
 pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
     match &orca.command {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
+        Command::Terminal(verb) => verbs::terminal::run(verb, session),
+        Command::Worktree(verb) => verbs::worktree::run(verb, session),
+        Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session.is_json, &mut session.out),
     }

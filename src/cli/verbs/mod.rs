@@ -1,11 +1,15 @@
 //! The verbs by noun: flags as structs, replies as text.
 
+pub mod dispatch;
 pub mod gate;
 pub mod mail;
 pub mod request;
 pub mod run;
 pub mod skills;
 pub mod task;
+pub mod terminal;
+pub mod worker;
+pub mod worktree;
 
 use super::out::Out;
 use super::verb::{self, Session};
@@ -37,8 +41,26 @@ pub enum Orchestration {
     TaskUpdate(task::TaskUpdateArgs),
 
     // Dispatch
+    /// Show the newest attempt at a task, its brief or its timeline.
+    DispatchShow(dispatch::DispatchShowArgs),
 
     // Worker
+    /// Start a supervised attempt at a task.
+    WorkerStart(worker::WorkerStartArgs),
+    /// Show one attempt.
+    WorkerShow(worker::WorkerShowArgs),
+    /// List attempts.
+    WorkerList(worker::WorkerListArgs),
+    /// Read a worker's output.
+    WorkerRead(worker::WorkerReadArgs),
+    /// End a worker and close its terminal.
+    WorkerStop(worker::WorkerStopArgs),
+    /// Give an attempt up, leave its process alone.
+    WorkerAbandon(worker::WorkerAbandonArgs),
+    /// Close the terminal of a worker that reported.
+    WorkerRelease(worker::WorkerReleaseArgs),
+    /// Keep a worker's terminal.
+    WorkerRetain(worker::WorkerRetainArgs),
 
     // Mail
     /// Send a message or report.
@@ -79,8 +101,17 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
         Orchestration::TaskUpdate(args) => verb::run(args, session),
 
         // Dispatch
+        Orchestration::DispatchShow(args) => verb::run(args, session),
 
         // Worker
+        Orchestration::WorkerStart(args) => verb::run(args, session),
+        Orchestration::WorkerShow(args) => verb::run(args, session),
+        Orchestration::WorkerList(args) => verb::run(args, session),
+        Orchestration::WorkerRead(args) => verb::run(args, session),
+        Orchestration::WorkerStop(args) => verb::run(args, session),
+        Orchestration::WorkerAbandon(args) => verb::run(args, session),
+        Orchestration::WorkerRelease(args) => verb::run(args, session),
+        Orchestration::WorkerRetain(args) => verb::run(args, session),
 
         // Mail
         Orchestration::Send(args) => verb::run(args, session),

@@ -1,0 +1,356 @@
+//! Worker verbs.
+
+use crate::base::text::{age, many_lines, one_line};
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array};
+use crate::cli::verb::Verb;
+use crate::proto::error::ErrorBody;
+use crate::proto::worker::{
+    Abandoned, Released, Shown, ShownWorker, StartReceipt, Stopped, WorkerAbandon, WorkerList, WorkerListRow,
+    WorkerOutput, WorkerRead, WorkerRelease, WorkerRetain, WorkerShow, WorkerStart, WorkerStop, Workers,
+};
+use clap::Args;
+
+/// Starts a supervised attempt at a task: worktree, agent terminal, brief.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration worker-start --task task_0123456789ab --worktree new-child --name fix-login-race --agent codex --json"
+)]
+pub struct WorkerStartArgs {
+    /// The task to work on.
+    #[arg(long, conflicts_with = "spec", required_unless_present = "spec")]
+    task: Option<String>,
+    /// Create the task first, with this spec.
+    #[arg(long)]
+    spec: Option<String>,
+    /// Its title; only with --spec.
+    #[arg(long)]
+    task_title: Option<String>,
+    /// Its dependencies as a JSON array of ids; only with --spec.
+    #[arg(long, value_name = "JSON")]
+    deps: Option<String>,
+    /// The task it is a part of; only with --spec.
+    #[arg(long, value_name = "TASK")]
+    parent: Option<String>,
+    /// Another machine; not offered yet.
+    #[arg(long, value_name = "ENVIRONMENT")]
+    on: Option<String>,
+    /// current, new-child, new-top-level, or id:/path:/branch:/name: of an existing one [default: current].
+    #[arg(long, value_name = "WHERE")]
+    worktree: Option<String>,
+    /// The agent [default: the default agent of the settings].
+    #[arg(long)]
+    agent: Option<String>,
+    /// Reuse the agent that runs in this terminal.
+    #[arg(long, value_name = "HANDLE")]
+    terminal: Option<String>,
+    /// The agent's model.
+    #[arg(long)]
+    model: Option<String>,
+    /// The model's effort; needs --model.
+    #[arg(long)]
+    effort: Option<String>,
+    /// The new worktree's name.
+    #[arg(long)]
+    name: Option<String>,
+    /// The repository of the new worktree [default: the one around you].
+    #[arg(long)]
+    repo: Option<String>,
+    /// Where the new branch begins [default: the repository's default branch].
+    #[arg(long, value_name = "REF")]
+    base_branch: Option<String>,
+    /// The new worktree's name on the screen.
+    #[arg(long)]
+    display_name: Option<String>,
+    /// A note on the new worktree.
+    #[arg(long)]
+    comment: Option<String>,
+    /// run, skip or inherit the repository's setup script [default: run].
+    #[arg(long)]
+    setup: Option<String>,
+    /// The failed, stopped or abandoned attempt that this one follows.
+    #[arg(long, value_name = "DISPATCH")]
+    retry_of: Option<String>,
+    /// The longest wait for the agent in milliseconds, 1 to 3600000 [default: 60000].
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for WorkerStartArgs {
+    type Call = WorkerStart;
+    fn call(&self) -> Result<WorkerStart, ErrorBody> {
+        Ok(WorkerStart {
+            task: self.task.clone(),
+            spec: self.spec.clone(),
+            task_title: self.task_title.clone(),
+            deps: self
+                .deps
+                .as_deref()
+                .map(|deps| string_array("--deps", deps))
+                .transpose()?
+                .unwrap_or_default(),
+            parent: self.parent.clone(),
+            on: self.on.clone(),
+            worktree: self.worktree.clone(),
+            agent: self.agent.clone(),
+            terminal: self.terminal.clone(),
+            model: self.model.clone(),
+            effort: self.effort.clone(),
+            name: self.name.clone(),
+            repo: self.repo.clone(),
+            base_branch: self.base_branch.clone(),
+            display_name: self.display_name.clone(),
+            comment: self.comment.clone(),
+            setup: self.setup.clone(),
+            retry_of: self.retry_of.clone(),
+            timeout_ms: self.timeout_ms,
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &StartReceipt) -> String {
+        let mut lines = vec![format!(
+            "{}  {}  attempt #{} at {}  stage {}  brief {}",
+            reply.dispatch_id, reply.state, reply.attempt, reply.task_id, reply.stage, reply.delivery
+        )];
+        lines.extend(reply.agent_terminal_handle.iter().map(|handle| format!("terminal {handle}")));
+        lines.extend(reply.worktree_id.iter().map(|id| format!("worktree {id}")));
+        lines.extend(reply.last_error.iter().map(|error| format!("error: {}", one_line(error))));
+        lines.extend(reply.next_commands.iter().map(|command| format!("  try: {command}")));
+        lines.join("\n")
+    }
+    fn exit(&self, reply: &StartReceipt) -> u8 {
+        u8::from(reply.state != "ready")
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Shows one attempt: its states, its terminal, what to do next.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca orchestration worker-show --dispatch ctx_0123456789ab --json")]
+pub struct WorkerShowArgs {
+    /// The attempt.
+    #[arg(long)]
+    dispatch: String,
+}
+
+impl Verb for WorkerShowArgs {
+    type Call = WorkerShow;
+    fn call(&self) -> Result<WorkerShow, ErrorBody> {
+        Ok(WorkerShow { dispatch: self.dispatch.clone(), from: None })
+    }
+    fn text(&self, reply: &Shown) -> String {
+        let dispatch = &reply.dispatch;
+        let state = match &reply.worker {
+            ShownWorker::Supervised(worker) => format!("worker {} at {}", worker.state, worker.stage),
+            ShownWorker::Unsupervised { state, .. } => state.clone(),
+        };
+        let mut lines = vec![format!(
+            "{}  attempt #{} at {}  {}  {state}",
+            dispatch.id, dispatch.attempt, dispatch.task_id, dispatch.status
+        )];
+        lines.extend(dispatch.last_failure.iter().map(|why| format!("ended: {}", one_line(why))));
+        lines.extend(
+            reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
+        );
+        lines.push(format!("process {}  activity {}", reply.observation.status, reply.projection.activity));
+        if !reply.projection.next_action.argv.is_empty() {
+            lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
+        }
+        lines.join("\n")
+    }
+}
+
+/// Lists attempts, newest first.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca orchestration worker-list --terminal-state reclaimable --json")]
+pub struct WorkerListArgs {
+    #[command(flatten)]
+    run: RunArg,
+    /// active, reclaimable, retained, release_pending, release_unknown or released.
+    #[arg(long, value_name = "STATE")]
+    terminal_state: Option<String>,
+    /// Accepted for scripts written for other builds; there are no remote workers.
+    #[arg(long, hide = true)]
+    include_remote: bool,
+    /// Where the last page ended, as it said under nextCursor.
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Attempts in a page, 1 to 100 [default: 100].
+    #[arg(long)]
+    limit: Option<u32>,
+    #[command(flatten)]
+    from: FromArg,
+}
+
+fn line(row: &WorkerListRow) -> String {
+    let terminal = row.terminal_state.map_or("-", |state| state.as_str());
+    let handle = row.agent_terminal_handle.as_ref().map_or("-", |handle| handle.as_str());
+    let mut line = format!(
+        "{}  #{} at {}  {:<14} {:<10} terminal {handle} {terminal}",
+        row.dispatch_id,
+        row.attempt,
+        row.task_id,
+        row.dispatch_status.as_str(),
+        row.projection.activity
+    );
+    if let Some(quiet_ms) = row.projection.quiet_ms {
+        line.push_str(&format!("  quiet {}", age(quiet_ms)));
+    }
+    if row.projection.attention.requires_action {
+        line.push_str(&format!("  ! {}", row.projection.attention.categories.join(", ")));
+    }
+    line
+}
+
+impl Verb for WorkerListArgs {
+    type Call = WorkerList;
+    fn call(&self) -> Result<WorkerList, ErrorBody> {
+        Ok(WorkerList {
+            run: self.run.run.clone(),
+            terminal_state: self.terminal_state.clone(),
+            include_remote: self.include_remote,
+            cursor: self.cursor.clone(),
+            limit: self.limit,
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &Workers) -> String {
+        let mut lines: Vec<String> = reply.workers.iter().map(line).collect();
+        if lines.is_empty() {
+            lines.push(String::from("no such workers"));
+        }
+        lines.extend(reply.page.next_cursor.iter().map(|cursor| format!("more: --cursor {cursor}")));
+        lines.join("\n")
+    }
+}
+
+/// Reads what a worker's terminal shows and showed, also after it ended.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration worker-read --dispatch ctx_0123456789ab --limit 100 --json"
+)]
+pub struct WorkerReadArgs {
+    /// The attempt.
+    #[arg(long)]
+    dispatch: String,
+    /// auto, terminal or transcript [default: auto].
+    #[arg(long)]
+    source: Option<String>,
+    /// Where the last page ended, as it said under cursor.
+    #[arg(long)]
+    cursor: Option<String>,
+    /// Lines, 1 to 10000 [default: 200].
+    #[arg(long)]
+    limit: Option<u32>,
+}
+
+impl Verb for WorkerReadArgs {
+    type Call = WorkerRead;
+    fn call(&self) -> Result<WorkerRead, ErrorBody> {
+        Ok(WorkerRead {
+            dispatch: self.dispatch.clone(),
+            source: self.source.clone(),
+            cursor: self.cursor.clone(),
+            limit: self.limit,
+        })
+    }
+    fn text(&self, reply: &WorkerOutput) -> String {
+        reply.terminal.tail.iter().map(|line| many_lines(line)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A verb that names one attempt and changes it.
+macro_rules! one_dispatch {
+    ($(#[$meta:meta])* $args:ident, $call:ident, $reply:ty, $text:expr, $exit:expr) => {
+        #[derive(Debug, Args)]
+        $(#[$meta])*
+        pub struct $args {
+            /// The attempt.
+            #[arg(long)]
+            dispatch: String,
+            #[command(flatten)]
+            from: FromArg,
+            #[command(flatten)]
+            retry: RetryArg,
+        }
+
+        impl Verb for $args {
+            type Call = $call;
+            fn call(&self) -> Result<$call, ErrorBody> {
+                Ok($call { dispatch: self.dispatch.clone(), from: self.from.from.clone() })
+            }
+            fn text(&self, reply: &$reply) -> String {
+                let text: fn(&$reply) -> String = $text;
+                text(reply)
+            }
+            fn exit(&self, reply: &$reply) -> u8 {
+                let exit: fn(&$reply) -> bool = $exit;
+                u8::from(exit(reply))
+            }
+            fn retry_request(&self) -> Option<&str> {
+                self.retry.retry_request.as_deref()
+            }
+        }
+    };
+}
+
+one_dispatch!(
+    /// Ends a worker: takes its right to report and closes exactly its terminal. The task is blocked.
+    #[command(after_help = "Example:\n  orca orchestration worker-stop --dispatch ctx_0123456789ab --json")]
+    WorkerStopArgs,
+    WorkerStop,
+    Stopped,
+    |reply| {
+        let again = if reply.already_settled { " already" } else { "" };
+        let warning = reply.warning.as_ref().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
+        format!("{}  {}{again}  process {}{warning}", reply.dispatch_id, reply.state, reply.process_action)
+    },
+    |reply| reply.state == "stop_unknown"
+);
+
+one_dispatch!(
+    /// Gives an attempt up without touching its process. The task is blocked.
+    #[command(after_help = "Example:\n  orca orchestration worker-abandon --dispatch ctx_0123456789ab --json")]
+    WorkerAbandonArgs,
+    WorkerAbandon,
+    Abandoned,
+    |reply| {
+        let warning = reply.warning.as_ref().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
+        format!("{}  {}{warning}", reply.dispatch_id, reply.state)
+    },
+    |_| false
+);
+
+fn released_text(reply: &Released) -> String {
+    let reason = reply.reason.as_ref().map(|reason| format!("  ({reason})")).unwrap_or_default();
+    let recovery = reply.recovery.as_ref().map(|recovery| format!("\n  try: {recovery}")).unwrap_or_default();
+    format!("{}  {}{reason}{recovery}", reply.dispatch_id, reply.state)
+}
+
+one_dispatch!(
+    /// Closes the terminal of a worker that reported, and keeps its output readable.
+    #[command(after_help = "Example:\n  orca orchestration worker-release --dispatch ctx_0123456789ab --json")]
+    WorkerReleaseArgs,
+    WorkerRelease,
+    Released,
+    released_text,
+    |reply| reply.state == "release_unknown"
+);
+
+one_dispatch!(
+    /// Keeps a worker's terminal until an explicit release.
+    #[command(after_help = "Example:\n  orca orchestration worker-retain --dispatch ctx_0123456789ab --json")]
+    WorkerRetainArgs,
+    WorkerRetain,
+    Released,
+    released_text,
+    |reply| reply.state == "release_unknown"
+);

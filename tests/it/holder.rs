@@ -189,7 +189,8 @@ fn no_byte_is_lost_or_doubled_over_many_servers() {
 #[test]
 fn the_child_has_a_terminal_and_untouched_signals() {
     let dir = tempfile::tempdir().unwrap();
-    let spec = spec(dir.path(), "echo to the tty > /dev/tty; kill -PIPE $$; exit 3");
+    let script = "echo to the tty > /dev/tty; stty -a | grep -o '.iutf8'; kill -PIPE $$; exit 3";
+    let spec = spec(dir.path(), script);
     let (mut reader, writer) = std::io::pipe().unwrap();
     // A descriptor that anybody left open must not live on in the holder.
     rustix::io::fcntl_setfd(&writer, rustix::io::FdFlags::empty()).unwrap();
@@ -197,7 +198,8 @@ fn the_child_has_a_terminal_and_untouched_signals() {
     drop(writer);
     until(|| link::recorded_end(dir.path()), || String::from("no exit.json"));
     let mut link = Link::connect(&spec.socket).unwrap();
-    assert!(String::from_utf8_lossy(&link.ring).contains("to the tty"));
+    let text = String::from_utf8_lossy(&link.ring).into_owned();
+    assert!(text.contains("to the tty") && text.contains(" iutf8"), "{text:?}");
     assert_eq!(link.hello.end.unwrap().signal, Some(13));
     assert_eq!(std::io::Read::read(&mut reader, &mut [0]).unwrap(), 0);
     link.collected().unwrap();

@@ -34,6 +34,7 @@ pub(super) fn start(spec: LaunchSpec, listener: UnixListener, lock: File) -> Res
     let pair = native_pty_system().openpty(size).map_err(|error| error.to_string())?;
     let master = owned_descriptor(pair.master.as_ref())?;
     rustix::io::ioctl_fionbio(&master, true).map_err(|error| error.to_string())?;
+    erase_whole_characters(&master).or_log("set the terminal's mode for UTF-8");
     let child = pair.slave.spawn_command(command).map_err(|error| format!("{error:#}"))?;
     drop(pair);
     let child_pid = child.process_id().ok_or("the child has no process id")?;
@@ -128,6 +129,14 @@ fn owned_descriptor(master: &dyn MasterPty) -> Result<OwnedFd, String> {
     // SAFETY: `master` is alive for the whole call and owns this open descriptor.
     let borrowed = unsafe { BorrowedFd::borrow_raw(number) };
     borrowed.try_clone_to_owned().map_err(|error| error.to_string())
+}
+
+/// Tells the line editor of the kernel that input is UTF-8, so that Backspace takes a whole character.
+fn erase_whole_characters(master: &OwnedFd) -> rustix::io::Result<()> {
+    use rustix::termios::{InputModes, OptionalActions, tcgetattr, tcsetattr};
+    let mut modes = tcgetattr(master)?;
+    modes.input_modes |= InputModes::IUTF8;
+    tcsetattr(master, OptionalActions::Now, &modes)
 }
 
 /// Waits for the child on a thread of its own; what became of it arrives as bytes on a socket, so

@@ -4,15 +4,23 @@
 //! # a comment
 //! @ term_a              the next command lines come from this terminal (`@ user` for the person)
 //! + 60000               the clock moves on by so many milliseconds
+//! > ok                  the oldest open effect has the outcome it hopes for
+//! > fail some words     the oldest open effect fails; `> unknown words`: nobody can say
+//! > exit term_a 3       the process of that terminal ends with this status
+//! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! $ orca orchestration run-list
 //! no Runs yet
 //! [1] on a line of its own: the exit code, where it is not 0
 //! ! on standard error
 //! ```
 //!
+//! `{proof ctx_a}` in a command line is the proof that the brief of that attempt holds.
+//!
 //! `UPDATE_TRANSCRIPTS=1 cargo test` writes what was printed; read the diff before you keep it.
 
 use crate::support::world::World;
+use orca::model::effect::Outcome;
+use orca::ops::cx::Wake;
 use std::fmt::Write as _;
 
 fn words(line: &str) -> Vec<String> {
@@ -40,6 +48,50 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
+fn with_proofs(world: &World, line: &str) -> String {
+    let Some((before, rest)) = line.split_once("{proof ") else { return line.to_owned() };
+    let (dispatch, after) = rest.split_once('}').unwrap();
+    with_proofs(world, &format!("{before}{}{after}", world.proof(dispatch)))
+}
+
+/// Plays what happens in the world, and tells what it did.
+fn direct(world: &mut World, order: &str) -> String {
+    let (verb, rest) = order.split_once(' ').unwrap_or((order, ""));
+    match verb {
+        "ok" => format!("= {}\n", world.succeed()),
+        "fail" => {
+            let id = world.oldest_effect().id;
+            let code = String::from("runtime_error");
+            world.end_effect(&id, Outcome::Failed { code, message: rest.to_owned() });
+            String::new()
+        }
+        "unknown" => {
+            let id = world.oldest_effect().id;
+            world.end_effect(&id, Outcome::Unknown { message: rest.to_owned() });
+            String::new()
+        }
+        "exit" => {
+            let (terminal, code) = rest.split_once(' ').unwrap();
+            world.exit(terminal, code.parse().unwrap());
+            String::new()
+        }
+        "wake" | "deadline" => {
+            let wake = if verb == "wake" { Wake::Changed } else { Wake::Deadline };
+            let waiting: Vec<String> = world.waiting.keys().cloned().collect();
+            let mut told = String::new();
+            for id in waiting {
+                match world.wake(&id, wake) {
+                    None => writeln!(told, "= {id} waits").unwrap(),
+                    Some(Ok(result)) => writeln!(told, "= {id}\n{result:#}").unwrap(),
+                    Some(Err(error)) => writeln!(told, "= {id} failed: {error}").unwrap(),
+                }
+            }
+            told
+        }
+        other => panic!("no such order: {other}"),
+    }
+}
+
 fn play(script: &str) -> String {
     let mut world = World::new();
     let mut played = String::new();
@@ -55,9 +107,16 @@ fn play(script: &str) -> String {
                 world.clock.advance_ms(rest.trim().parse().unwrap());
                 writeln!(played, "{line}").unwrap();
             }
+            "> " => {
+                writeln!(played, "{line}").unwrap();
+                played.push_str(&direct(&mut world, rest));
+            }
             "$ " => {
                 writeln!(played, "{line}").unwrap();
-                let printed = world.run(&words(rest));
+                let printed = {
+                    let line = with_proofs(&world, rest);
+                    world.run(&words(&line))
+                };
                 played.push_str(&printed.stdout);
                 if !printed.stdout.is_empty() && !printed.stdout.ends_with('\n') {
                     played.push('\n');

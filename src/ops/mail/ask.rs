@@ -28,7 +28,7 @@ pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
     if let Some(other) = &caller.conflicting {
         let message = format!("--from says {}, but this process runs in {other}.", caller.handle());
         return Err(refuse(ErrorCode::SenderNotAssignee, message)
-            .next_step("orca orchestration ask --from <your handle> --proof <your proof> … (copy the command from your brief)")
+            .next_step("orca orchestration worker-list --json")
             .into());
     }
     let dispatch = own_attempt(&caller)?;
@@ -47,15 +47,23 @@ pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
 
 fn own_attempt(caller: &Caller) -> Result<Dispatch, OpError> {
     match &caller.dispatch {
-        Some(dispatch) if dispatch.status.is_active() && dispatch.revoked_at.is_none() => Ok(dispatch.clone()),
-        Some(dispatch) => Err(refuse(ErrorCode::DispatchInactive, format!("{} has ended; nobody waits for its questions.", dispatch.id))
-            .with("dispatchId", &dispatch.id)
-            .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
-            .into()),
-        None => Err(refuse(ErrorCode::DispatchInactive, "Only a worker with an active dispatch can ask; nothing here says that you are one.")
-            .next_step("orca orchestration ask --from <your handle> --proof <your proof> … (copy the command from your brief)")
-            .next_step("orca orchestration send --to user --subject \"…\" --json")
-            .into()),
+        Some(dispatch) if dispatch.status.is_active() && dispatch.revoked_at.is_none() => {
+            Ok(dispatch.clone())
+        }
+        Some(dispatch) => Err(refuse(
+            ErrorCode::DispatchInactive,
+            format!("{} has ended; nobody waits for its questions.", dispatch.id),
+        )
+        .with("dispatchId", &dispatch.id)
+        .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
+        .into()),
+        None => Err(refuse(
+            ErrorCode::DispatchInactive,
+            "Only a worker with an active dispatch can ask; nothing here says that you are one.",
+        )
+        .next_step("orca orchestration worker-list --json")
+        .next_step("orca orchestration send --to user --subject \"…\" --json")
+        .into()),
     }
 }
 
@@ -120,7 +128,7 @@ fn check_target(run: &Run, call: &Ask) -> Result<(), OpError> {
         return Ok(());
     }
     Err(refuse(ErrorCode::DispatchRunMismatch, format!("A worker of {} can only ask there.", run.id))
-        .next_step("orca orchestration ask --question \"…\" --json (without --to)")
+        .next_step(format!("orca orchestration run-show --id {} --json", run.id))
         .into())
 }
 

@@ -47,9 +47,11 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
     if caller.terminal.is_none() && !caller.is_proved {
         return Err(refuse(
             ErrorCode::NoActiveSenderTerminal,
-            format!("A {kind} must come from its worker: nothing here says which terminal or proof it is from."),
+            format!(
+                "A {kind} must come from its worker: nothing here says which terminal or proof it is from."
+            ),
         )
-        .next_step("orca orchestration send --from <your handle> --proof <your proof> … (copy the command from your brief)")
+        .next_step(brief_command(field(call, "taskId")))
         .into());
     }
     let named = named_dispatch(cx, call)?;
@@ -68,7 +70,7 @@ fn check_outcome(call: &Send) -> Result<(), OpError> {
             ErrorCode::InvalidArgument,
             "A worker_done needs --outcome succeeded or --outcome failed; nothing was stored.",
         )
-        .next_step("orca orchestration send --type worker_done --outcome succeeded … (copy the command from your brief)")
+        .next_step(brief_command(field(call, "taskId")))
         .into());
     }
     Ok(())
@@ -190,7 +192,7 @@ fn validate(
     }
     if !is_assignee(caller, &dispatch) {
         let reason = format!("{} is not the worker of {}", caller.handle(), dispatch.id);
-        return Ok(Err(from_brief(reject(ErrorCode::SenderNotAssignee, reason))));
+        return Ok(Err(from_brief(call, reject(ErrorCode::SenderNotAssignee, reason))));
     }
     currency(cx, &task, dispatch, outcome)
 }
@@ -199,20 +201,27 @@ fn validate(
 fn identity_conflict(call: &Send, caller: &Caller) -> Option<Rejection> {
     let proof_is_wrong = call.proof.is_some() && !caller.is_proved;
     if proof_is_wrong {
-        return Some(from_brief(reject(
-            ErrorCode::SenderNotAssignee,
-            "the proof is not that of any dispatch",
-        )));
+        return Some(from_brief(
+            call,
+            reject(ErrorCode::SenderNotAssignee, "the proof is not that of any dispatch"),
+        ));
     }
     let other = caller.conflicting.as_ref()?;
     let reason = format!("--from says {}, but this process runs in {other}", caller.handle());
-    Some(from_brief(reject(ErrorCode::SenderNotAssignee, reason)))
+    Some(from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)))
 }
 
-fn from_brief(mut rejection: Rejection) -> Rejection {
-    rejection
-        .next_steps
-        .push(String::from("copy the command with --from and --proof from your brief, unchanged"));
+/// The command that shows the brief again, with the report's command line as it must be.
+pub(super) fn brief_command(task: Option<&str>) -> String {
+    let task = task.map(text::one_line).filter(|task| TaskId::parse(task).is_ok());
+    match task {
+        Some(task) => format!("orca orchestration dispatch-show --task {task} --preamble"),
+        None => String::from("orca orchestration worker-list --json"),
+    }
+}
+
+fn from_brief(call: &Send, mut rejection: Rejection) -> Rejection {
+    rejection.next_steps.push(brief_command(field(call, "taskId")));
     rejection
 }
 
@@ -397,7 +406,7 @@ fn heartbeat(
     }
     if !is_assignee(caller, &dispatch) {
         let reason = format!("{} is not the worker of {}", caller.handle(), dispatch.id);
-        return store_rejected(cx, new, from_brief(reject(ErrorCode::SenderNotAssignee, reason)));
+        return store_rejected(cx, new, from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)));
     }
     let mut message = post(cx, new)?;
     if dispatch.status.is_active() {

@@ -3,11 +3,15 @@
 
 use orca::agent::Presets;
 use orca::base::clock::{Clock, Timestamp};
-use orca::base::id::{CountingIds, RunId, TerminalId};
+use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
 use orca::cli::{out::Out, verb::Session};
-use orca::model::effect::OpenEffect;
+use orca::model::dispatch::Dispatch;
+use orca::model::effect::{Effect, OpenEffect, Outcome};
 use orca::model::event::Event;
+use orca::model::terminal::ProcessEnd;
+use orca::model::worktree::Place;
+use orca::ops::advance;
 use orca::ops::cx::{
     Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake, World as Living,
 };
@@ -130,7 +134,13 @@ impl World {
 
     fn caller(&self, origin: Origin) -> CallerFacts {
         let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
-        CallerFacts { origin, credential, ..CallerFacts::default() }
+        let place = Place {
+            repo_root: String::from("/repo"),
+            root: String::from("/repo"),
+            is_git: true,
+            branch: Some(String::from("main")),
+        };
+        CallerFacts { origin, credential, place: Some(place), ..CallerFacts::default() }
     }
 
     fn answer(&mut self, request: &Request) -> Result<serde_json::Value, ErrorBody> {
@@ -163,6 +173,58 @@ impl World {
             }
             Err(error) => Some(Err(error.into())),
         }
+    }
+
+    /// Gives the oldest open effect the outcome it would have if all goes well.
+    pub fn succeed(&mut self) -> String {
+        let open = self.oldest_effect();
+        let (what, outcome) = match &open.effect {
+            Effect::CreateWorktree(wish) => (
+                format!("worktree {}", wish.name),
+                Outcome::WorktreeCreated {
+                    path: format!("/trees/{}", wish.name),
+                    branch: wish.name.clone(),
+                    base_ref: wish.base.clone().unwrap_or_else(|| String::from("main")),
+                    base_commit: String::from("0123456"),
+                },
+            ),
+            Effect::SpawnTerminal { terminal_id } => {
+                (format!("spawn {terminal_id}"), Outcome::TerminalSpawned { pid: 100 })
+            }
+            Effect::DeliverPrompt { terminal_id, .. } => {
+                (format!("prompt {terminal_id}"), Outcome::PromptDelivered { is_confirmed: true })
+            }
+            Effect::CloseTerminal { terminal_id } => (
+                format!("close {terminal_id}"),
+                Outcome::TerminalClosed { end: None, archive: String::from("captured") },
+            ),
+        };
+        self.end_effect(&open.id, outcome);
+        what
+    }
+
+    /// The oldest effect that has no outcome yet.
+    pub fn oldest_effect(&self) -> OpenEffect {
+        let open: Vec<OpenEffect> = self.store.read().unwrap().list("all", "", 1).unwrap();
+        open.into_iter().next().expect("an effect is open")
+    }
+
+    /// Gives an effect its outcome.
+    pub fn end_effect(&mut self, id: &EffectId, outcome: Outcome) {
+        self.transact(CallerFacts::default(), |cx| advance::outcome(cx, id, outcome)).unwrap();
+    }
+
+    /// A terminal's process ends with this status.
+    pub fn exit(&mut self, terminal: &str, exit_code: i32) {
+        let terminal = TerminalId::parse(terminal).unwrap();
+        let end = ProcessEnd { exit_code: Some(exit_code), signal: None, at: self.clock.now() };
+        self.transact(CallerFacts::default(), |cx| advance::process_ended(cx, &terminal, end)).unwrap();
+    }
+
+    /// The proof that the brief of an attempt holds.
+    pub fn proof(&self, dispatch: &str) -> String {
+        let found: Option<Dispatch> = self.store.read().unwrap().get(dispatch).unwrap();
+        found.expect("the dispatch is there").proof
     }
 
     /// Runs one command line, as the current sender.

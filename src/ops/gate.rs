@@ -62,6 +62,7 @@ pub fn create(cx: &mut Cx<'_>, call: GateCreate) -> Result<Answer, OpError> {
         .into());
     }
     gated.status = gated.status.next(TaskInput::Block)?;
+    gated.completed_at = None;
     cx.tx.put(&gated)?;
     let gate = Gate {
         id: GateId::new(cx.ids),
@@ -110,6 +111,12 @@ pub fn resolve(cx: &mut Cx<'_>, call: GateResolve) -> Result<Answer, OpError> {
         return Err(invalid("--resolution is over 64 KiB."));
     }
     let mut gate = named(cx, &call.id)?;
+    if let Some(run) = call.run.as_deref() {
+        let run = caller::named_run(cx, run)?;
+        if run.id != gate.run_id {
+            return Err(not_found(&call.id));
+        }
+    }
     let mut gated = settle::task_of(cx, &gate.task_id)?;
     may_change(cx, &caller, &gated)?;
     match gate.status {
@@ -128,6 +135,13 @@ pub fn resolve(cx: &mut Cx<'_>, call: GateResolve) -> Result<Answer, OpError> {
             .next_step(format!("orca orchestration gate-list --run {} --json", gate.run_id))
             .into());
         }
+    }
+    if let Some(active) = cx.tx.first::<Dispatch>("active_task", gated.id.as_str())? {
+        let message = format!("{} is being worked on ({}); end that attempt first.", gated.id, active.id);
+        return Err(task::not_startable(&gated, message)
+            .with("dispatchId", &active.id)
+            .next_step(format!("orca orchestration worker-stop --dispatch {} --json", active.id))
+            .into());
     }
     gate.status = GateState::Resolved;
     gate.resolution = Some(resolution.clone());
@@ -148,10 +162,8 @@ fn release(cx: &mut Cx<'_>, gated: &mut Task) -> Result<(), OpError> {
     if !is_last || gated.status != TaskState::Blocked {
         return Ok(());
     }
-    let input = match settle::waiting_state(cx, &gated.deps)? {
-        TaskState::Ready => TaskInput::Unblock,
-        _ => TaskInput::DependenciesUnmet,
-    };
+    let is_startable = settle::waiting_state(cx, &gated.deps)? == TaskState::Ready;
+    let input = if is_startable { TaskInput::Unblock } else { TaskInput::DependenciesUnmet };
     gated.status = gated.status.next(input)?;
     cx.tx.put(gated)?;
     cx.emit(
@@ -164,12 +176,14 @@ fn named(cx: &Cx<'_>, id: &str) -> Result<Gate, OpError> {
         Ok(id) => cx.tx.get::<Gate>(id.as_str())?,
         Err(_) => None,
     };
-    found.ok_or_else(|| {
-        let shown = text::cut_chars(&text::one_line(id), 60);
-        refuse(ErrorCode::GateNotFound, format!("No gate has the id {shown:?}."))
-            .next_step("orca orchestration gate-list --status pending --json")
-            .into()
-    })
+    found.ok_or_else(|| not_found(id))
+}
+
+fn not_found(id: &str) -> OpError {
+    let shown = text::cut_chars(&text::one_line(id), 60);
+    refuse(ErrorCode::GateNotFound, format!("No gate here has the id {shown:?}."))
+        .next_step("orca orchestration gate-list --status pending --json")
+        .into()
 }
 
 /// `gate-list`: of a Task, of a named Run, of the caller's Run; for the person without a Run, all.

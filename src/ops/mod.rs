@@ -11,6 +11,7 @@ pub mod cx;
 pub mod dispatch;
 pub mod error;
 pub mod gate;
+pub mod invariants;
 pub mod mail;
 pub mod request;
 pub mod run;

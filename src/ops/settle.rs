@@ -76,6 +76,10 @@ pub fn lose(cx: &mut Cx<'_>, dispatch: &Dispatch, loss: Loss, reason: &str) -> R
     let is_start = matches!(loss, Loss::Start(_));
     let input = if is_broken || is_start { TaskInput::Fail } else { TaskInput::LoseAttempt };
     task.status = task.status.next(input)?;
+    if task.status == TaskState::Ready && waiting_state(cx, &task.deps)? == TaskState::Pending {
+        // What it depends on was opened again while the attempt ran.
+        task.status = task.status.next(TaskInput::DependenciesUnmet)?;
+    }
     if task.status == TaskState::Failed {
         task.completed_at = Some(cx.now);
     }
@@ -113,6 +117,22 @@ pub fn give_up(
         Fact::new(EventKind::AttemptSettled, format!("attempt {} {reason}", dispatch.attempt))
             .of_dispatch(dispatch),
     )
+}
+
+/// Nobody knows whether the start took effect: the Task is blocked so that no second worker starts,
+/// and the worker keeps its right to report, which is how it may still prove itself (design 7.3).
+pub fn lose_track(cx: &mut Cx<'_>, dispatch: &Dispatch, reason: &str) -> Result<(), OpError> {
+    let mut task = task_of(cx, &dispatch.task_id)?;
+    task.status = task.status.next(TaskInput::Block)?;
+    cx.tx.put(&task)?;
+    if let Some(mut worker) = cx.tx.get::<Worker>(dispatch.id.as_str())? {
+        worker.state = worker.state.next(WorkerInput::LoseTrack)?;
+        worker.last_error = Some(reason.to_owned());
+        worker.updated_at = cx.now;
+        cx.tx.put(&worker)?;
+    }
+    let detail = format!("attempt {}: {}", dispatch.attempt, text::cut_chars(&text::one_line(reason), 120));
+    cx.emit(Fact::new(EventKind::AttemptUnknown, detail).of_dispatch(dispatch))
 }
 
 /// Takes the right to report away and blocks the Task, while the attempt's fate is still open.
@@ -185,6 +205,21 @@ pub fn promote(cx: &mut Cx<'_>, completed: &TaskId) -> Result<(), OpError> {
         cx.emit(
             Fact::new(EventKind::TaskChanged, "ready: its dependencies are completed").of_task(&waiting),
         )?;
+    }
+    Ok(())
+}
+
+/// A completed Task was opened again: those that are ready because of it wait once more. Attempts
+/// that run already go on.
+pub fn demote(cx: &mut Cx<'_>, reopened: &TaskId) -> Result<(), OpError> {
+    for mut waiting in cx.tx.list::<Task>("dep", reopened.as_str(), usize::MAX)? {
+        if waiting.status != TaskState::Ready {
+            continue;
+        }
+        waiting.status = waiting.status.next(TaskInput::DependenciesUnmet)?;
+        cx.tx.put(&waiting)?;
+        let detail = format!("pending: {reopened} is no longer completed");
+        cx.emit(Fact::new(EventKind::TaskChanged, detail).of_task(&waiting))?;
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::model::task::{self, Creator, MAX_SPEC_BYTES, Task, TaskState};
 use crate::model::worker::Worker;
 use crate::proto::error::ErrorBody;
 use crate::proto::task::{OneTask, TaskCreate, TaskList, TaskUpdate, Tasks};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `task-create`: `ready` when every dependency is completed already, else `pending`.
 pub fn create(cx: &mut Cx<'_>, call: TaskCreate) -> Result<Answer, OpError> {
@@ -71,19 +71,31 @@ fn dependencies(
     given: &[String],
     waiting: Option<&TaskId>,
 ) -> Result<Vec<TaskId>, OpError> {
-    let mut deps = Vec::new();
+    let mut deps = Vec::with_capacity(given.len());
     for id in given {
         let dep = in_run(cx, run, id, "--deps")?;
         if let Some(waiting) = waiting
             && waits_for(cx, &dep, waiting)?
         {
-            return Err(invalid(format!("--deps would make {waiting} wait for itself through {}.", dep.id)));
+            let message = if dep.id == *waiting {
+                format!("{waiting} cannot depend on itself.")
+            } else {
+                format!("--deps would make {waiting} wait for itself through {}.", dep.id)
+            };
+            return Err(no_such_order(run, message));
         }
-        if !deps.contains(&dep.id) {
-            deps.push(dep.id);
+        if deps.contains(&dep.id) {
+            return Err(no_such_order(run, format!("--deps names {} twice.", dep.id)));
         }
+        deps.push(dep.id);
     }
     Ok(deps)
+}
+
+fn no_such_order(run: &RunId, message: String) -> OpError {
+    refuse(ErrorCode::InvalidArgument, message)
+        .next_step(format!("orca orchestration task-list --run {run} --json"))
+        .into()
 }
 
 /// Whether `task` is `target` or waits for it, over any number of steps.
@@ -151,7 +163,14 @@ pub fn list(cx: &mut Cx<'_>, call: TaskList) -> Result<Answer, OpError> {
         }
         rows.push(row);
     }
-    reply(&Tasks { run_id: run.id, legacy_read_only: false, count: rows.len(), tasks: rows })
+    let mut counts = BTreeMap::new();
+    for state in TaskState::ALL {
+        let n_tasks = cx.tx.count::<Task>("status", &format!("{}/{state}", run.id))?;
+        if n_tasks > 0 {
+            counts.insert(*state, n_tasks);
+        }
+    }
+    reply(&Tasks { run_id: run.id, legacy_read_only: false, count: rows.len(), tasks: rows, counts })
 }
 
 fn state(text: &str) -> Result<TaskState, OpError> {
@@ -198,7 +217,12 @@ fn change_deps(cx: &mut Cx<'_>, task: &mut Task, given: &[String]) -> Result<(),
         TaskState::Dispatched | TaskState::Completed | TaskState::Failed | TaskState::Blocked => {
             let message =
                 format!("The dependencies of {} cannot change while it is {}.", task.id, task.status);
-            return Err(not_startable(task, message).into());
+            let refusal = not_startable(task, message);
+            let way_out = match cx.tx.first::<Dispatch>("active_task", task.id.as_str())? {
+                Some(active) => format!("worker-stop --dispatch {}", active.id),
+                None => format!("task-update --id {} --status pending", task.id),
+            };
+            return Err(refusal.next_step(format!("orca orchestration {way_out} --json")).into());
         }
     }
     let id = task.id.clone();
@@ -214,6 +238,9 @@ fn change_status(
     status: TaskState,
     result: Option<&str>,
 ) -> Result<(), OpError> {
+    if result.is_some_and(|result| result.len() > MAX_SPEC_BYTES) {
+        return Err(invalid("--result is over 1 MiB; put the long text into a file and name it."));
+    }
     let is_rearmed = status == TaskState::Ready && task.n_failed_in_row > 0;
     if status == task.status && result.is_none() && !is_rearmed {
         return Ok(());
@@ -224,28 +251,29 @@ fn change_status(
     if let Some(dispatch) = active.filter(|_| is_verdict) {
         settle::by_hand(cx, &dispatch, status == TaskState::Completed)?;
     }
+    let was_completed = task.status == TaskState::Completed;
     task.status = match status {
         // `pending` is what a Task with unmet dependencies is; it cannot be wished for.
         TaskState::Pending => settle::waiting_state(cx, &task.deps)?,
         other => other,
     };
-    if task.status == TaskState::Ready {
+    if matches!(status, TaskState::Ready | TaskState::Completed) {
         task.n_failed_in_row = 0;
+    }
+    if matches!(task.status, TaskState::Ready | TaskState::Pending) {
         task.result = None;
-        task.completed_at = None;
     }
     if let Some(result) = result {
         task.result = Some(serde_json::Value::String(text::many_lines(result)));
     }
-    if is_verdict {
-        task.completed_at = Some(cx.now);
-    }
+    task.completed_at = is_verdict.then_some(cx.now);
     cx.tx.put(task)?;
     cx.emit(Fact::new(EventKind::TaskChanged, format!("set to {}", task.status)).of_task(task))?;
-    if task.status == TaskState::Completed {
-        settle::promote(cx, &task.id)?;
+    match (was_completed, task.status == TaskState::Completed) {
+        (false, true) => settle::promote(cx, &task.id),
+        (true, false) => settle::demote(cx, &task.id),
+        (true, true) | (false, false) => Ok(()),
     }
-    Ok(())
 }
 
 fn guard(cx: &Cx<'_>, task: &Task, status: TaskState, active: Option<&Dispatch>) -> Result<(), OpError> {
@@ -253,18 +281,23 @@ fn guard(cx: &Cx<'_>, task: &Task, status: TaskState, active: Option<&Dispatch>)
         let is_supervised = cx.tx.get::<Worker>(dispatch.id.as_str())?.is_some();
         let is_allowed = match status {
             TaskState::Completed | TaskState::Failed => !is_supervised,
-            TaskState::Dispatched => true,
+            TaskState::Dispatched => !is_supervised || task.status == TaskState::Dispatched,
             TaskState::Pending | TaskState::Ready | TaskState::Blocked => false,
         };
         if is_allowed {
             return Ok(());
         }
-        let message = format!("{} has the active attempt {}; end that first.", task.id, dispatch.id);
-        return Err(not_startable(task, message)
-            .with("dispatchId", &dispatch.id)
-            .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
-            .next_step(format!("orca orchestration worker-stop --dispatch {} --json", dispatch.id))
-            .into());
+        let id = &dispatch.id;
+        let message = format!("{} has the active attempt {id}; end that first.", task.id);
+        let refusal = not_startable(task, message).with("dispatchId", id);
+        let way_out = match is_supervised {
+            true => refusal
+                .next_step(format!("orca orchestration worker-show --dispatch {id} --json"))
+                .next_step(format!("orca orchestration worker-stop --dispatch {id} --json")),
+            false => refusal
+                .next_step(format!("orca orchestration task-update --id {} --status failed --json", task.id)),
+        };
+        return Err(way_out.into());
     }
     match status {
         TaskState::Dispatched => {
@@ -272,21 +305,35 @@ fn guard(cx: &Cx<'_>, task: &Task, status: TaskState, active: Option<&Dispatch>)
                 .next_step(format!("orca orchestration worker-start --task {} --agent codex --json", task.id))
                 .into())
         }
-        TaskState::Ready => ready_guard(cx, task),
-        TaskState::Pending | TaskState::Completed | TaskState::Failed | TaskState::Blocked => Ok(()),
+        TaskState::Ready => {
+            check_dependencies(cx, task)?;
+            check_gates(cx, task)
+        }
+        TaskState::Pending => check_gates(cx, task),
+        TaskState::Completed | TaskState::Failed | TaskState::Blocked => Ok(()),
     }
 }
 
-/// `ready` means startable: no unmet dependency and no pending gate may be hidden by it.
-fn ready_guard(cx: &Cx<'_>, task: &Task) -> Result<(), OpError> {
+/// `ready` means startable, so it may not hide that the Task waits for others.
+fn check_dependencies(cx: &Cx<'_>, task: &Task) -> Result<(), OpError> {
     let unmet = view::unmet(&cx.tx, task)?;
-    if !unmet.is_empty() {
-        let message = format!("{} still waits for {}.", task.id, unmet_words(&unmet));
-        return Err(not_startable(task, message)
-            .with("unmetDependencies", &unmet)
-            .next_step(format!("orca orchestration task-update --id {} --deps '[]' --json", task.id))
-            .into());
+    if unmet.is_empty() {
+        return Ok(());
     }
+    let message = format!("{} still waits for {}.", task.id, unmet_words(&unmet));
+    let mut refusal = not_startable(task, message).with("unmetDependencies", &unmet);
+    if !matches!(task.status, TaskState::Pending | TaskState::Ready) {
+        // The dependencies change only while it waits.
+        refusal = refusal
+            .next_step(format!("orca orchestration task-update --id {} --status pending --json", task.id));
+    }
+    Err(refusal
+        .next_step(format!("orca orchestration task-update --id {} --deps '[]' --json", task.id))
+        .into())
+}
+
+/// A gate holds its Task until somebody decides it.
+pub fn check_gates(cx: &Cx<'_>, task: &Task) -> Result<(), OpError> {
     if let Some(gate) = cx.tx.first::<Gate>("pending_task", task.id.as_str())? {
         return Err(not_startable(task, format!("{} waits at the gate {}.", task.id, gate.id))
             .with("gateId", &gate.id)

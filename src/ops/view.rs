@@ -21,10 +21,12 @@ use crate::proto::row::{
 use crate::store::rows::Row;
 use crate::store::tx::{Touched, Tx};
 
-/// A Task with its active attempt and the dependencies it still waits for.
+/// A Task with its active attempt, the dependencies it still waits for and the gates that hold it.
 pub fn task(tx: &Tx, task: &Task) -> Result<TaskRow, OpError> {
-    let active = tx.first::<Dispatch>("active_task", task.id.as_str())?;
-    Ok(TaskRow::new(task, active.as_ref(), unmet(tx, task)?))
+    let latest = tx.last::<Dispatch>("task", task.id.as_str())?;
+    let gates = tx.list::<Gate>("pending_task", task.id.as_str(), usize::MAX)?;
+    let pending_gates = gates.into_iter().map(|gate| gate.id).collect();
+    Ok(TaskRow::new(task, latest.as_ref(), unmet(tx, task)?, pending_gates))
 }
 
 /// The dependencies of a Task that are not completed.
@@ -102,7 +104,12 @@ pub fn touched(tx: &Tx, touched: &Touched) -> Result<Vec<RowView>, OpError> {
             views.extend(tx.get::<Question>(key)?.map(|row| RowView::Question(QuestionRow::from(&row))));
         }
         <Gate as Row>::NAME => {
-            views.extend(tx.get::<Gate>(key)?.map(|row| RowView::Gate(GateRow::from(&row))))
+            if let Some(gate) = tx.get::<Gate>(key)? {
+                views.push(RowView::Gate(GateRow::from(&gate)));
+                if let Some(held) = tx.get::<Task>(gate.task_id.as_str())? {
+                    views.push(RowView::Task(task(tx, &held)?));
+                }
+            }
         }
         <Terminal as Row>::NAME => {
             views.extend(tx.get::<Terminal>(key)?.map(|row| RowView::Terminal(TerminalRow::from(&row))));

@@ -21,6 +21,8 @@ pub struct GateCreate {
 pub struct GateResolve {
     pub id: String,
     pub resolution: String,
+    /// Only asserted: the gate must be of this Run.
+    pub run: Option<String>,
     pub from: Option<String>,
 }
 

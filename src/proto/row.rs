@@ -82,6 +82,12 @@ pub struct TaskRow {
     /// (design 12: a failed one is named).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmet_dependencies: Vec<UnmetDependency>,
+    /// How the latest attempt failed, while no newer one runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_failure: Option<String>,
+    /// The gates that hold it until somebody decides them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pending_gates: Vec<GateId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assignee_handle: Option<TerminalId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,9 +104,15 @@ pub struct UnmetDependency {
 }
 
 impl TaskRow {
-    /// The view of `task`, with what its neighbours say.
-    pub fn new(task: &Task, active: Option<&Dispatch>, unmet: Vec<UnmetDependency>) -> Self {
+    /// The view of `task`, with what its neighbours say; `latest` is its newest attempt.
+    pub fn new(
+        task: &Task,
+        latest: Option<&Dispatch>,
+        unmet: Vec<UnmetDependency>,
+        pending_gates: Vec<GateId>,
+    ) -> Self {
         let creator = &task.created_by;
+        let active = latest.filter(|dispatch| dispatch.status.is_active());
         Self {
             id: task.id.clone(),
             run_id: task.run_id.clone(),
@@ -120,6 +132,8 @@ impl TaskRow {
             attempts: task.n_attempts,
             failures_in_row: task.n_failed_in_row,
             unmet_dependencies: unmet,
+            last_failure: latest.and_then(|dispatch| dispatch.last_failure.clone()),
+            pending_gates,
             assignee_handle: active.and_then(|dispatch| dispatch.assignee_handle.clone()),
             dispatch_id: active.map(|dispatch| dispatch.id.clone()),
             spec_truncated: None,

@@ -3,7 +3,9 @@
 use super::call;
 use super::row::TaskRow;
 use crate::base::id::RunId;
+use crate::model::task::TaskState;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// `task-create`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,6 +45,9 @@ pub struct Tasks {
     pub legacy_read_only: bool,
     pub tasks: Vec<TaskRow>,
     pub count: usize,
+    /// How many of the Run's tasks are in each state, whatever was asked for; no zeros.
+    #[serde(default)]
+    pub counts: BTreeMap<TaskState, usize>,
 }
 
 /// `task-update`.

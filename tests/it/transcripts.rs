@@ -8,6 +8,7 @@
 //! > fail some words     the oldest open effect fails; `> unknown words`: nobody can say
 //! > exit term_a 3       the process of that terminal ends with this status
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
+//! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
 //! $ orca orchestration run-list
 //! no Runs yet
 //! [1] on a line of its own: the exit code, where it is not 0
@@ -110,6 +111,10 @@ fn play(script: &str) -> String {
             "> " => {
                 writeln!(played, "{line}").unwrap();
                 played.push_str(&direct(&mut world, rest));
+            }
+            "% " => {
+                world.happen(rest);
+                writeln!(played, "{line}").unwrap();
             }
             "$ " => {
                 writeln!(played, "{line}").unwrap();

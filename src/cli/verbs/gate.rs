@@ -1,6 +1,6 @@
 //! Gate verbs.
 
-use crate::base::text::one_line;
+use crate::base::text::{cut_width, one_line};
 use crate::cli::args::{FromArg, RetryArg, RunArg, string_array};
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
@@ -8,17 +8,23 @@ use crate::proto::gate::{GateCreate, GateList, GateResolve, Gates, OneGate};
 use crate::proto::row::GateRow;
 use clap::Args;
 
-fn line(gate: &GateRow) -> String {
-    let mut line =
-        format!("{}  {:<8} {}  {}", gate.id, gate.status.as_str(), gate.task_id, one_line(&gate.question));
-    if !gate.options.is_empty() {
-        line.push_str(&format!("  [{}]", gate.options.join(" / ")));
-    }
-    if let Some(resolution) = &gate.resolution {
-        let by = gate.resolved_by.as_deref().unwrap_or("somebody");
-        line.push_str(&format!("  resolved by {by}: {}", one_line(resolution)));
-    }
-    line
+/// Columns that a question or decision takes in a list; `--json` has all of it.
+const QUESTION_WIDTH: usize = 100;
+
+/// One gate: its question on the first line; below, what may be chosen or what was decided, by whom.
+fn lines(gate: &GateRow) -> String {
+    let question = cut_width(&one_line(&gate.question), QUESTION_WIDTH);
+    let mut lines = format!("{}  {:<8}  {}  {question}", gate.id, gate.status.as_str(), gate.task_id);
+    let below = match &gate.resolution {
+        Some(resolution) => {
+            let by = gate.resolved_by.as_deref().unwrap_or("somebody");
+            Some(format!("{by} decided: {}", cut_width(&one_line(resolution), QUESTION_WIDTH)))
+        }
+        None if gate.options.is_empty() => None,
+        None => Some(format!("options: {}", gate.options.join(" | "))),
+    };
+    lines.extend(below.map(|below| format!("\n    {below}")));
+    lines
 }
 
 /// Blocks a task that has not started until somebody decides.
@@ -54,7 +60,7 @@ impl Verb for GateCreateArgs {
         })
     }
     fn text(&self, reply: &OneGate) -> String {
-        format!("created {}", line(&reply.gate))
+        format!("created {}", lines(&reply.gate))
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
@@ -87,13 +93,14 @@ impl Verb for GateResolveArgs {
         Ok(GateResolve {
             id: self.id.clone(),
             resolution: self.resolution.clone(),
+            run: self.run.run.clone(),
             from: self.from.from.clone(),
         })
     }
     fn text(&self, reply: &OneGate) -> String {
         let warning =
             reply.warning.as_ref().map(|warning| format!("\nwarning: {warning}")).unwrap_or_default();
-        format!("{}{warning}", line(&reply.gate))
+        format!("{}{warning}", lines(&reply.gate))
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
@@ -130,6 +137,6 @@ impl Verb for GateListArgs {
         if reply.gates.is_empty() {
             return String::from("no such gates");
         }
-        reply.gates.iter().map(line).collect::<Vec<_>>().join("\n")
+        reply.gates.iter().map(lines).collect::<Vec<_>>().join("\n")
     }
 }

@@ -1,28 +1,80 @@
 //! Task verbs.
 
+use crate::base::id::GateId;
 use crate::base::text::{cut_width, one_line};
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array};
 use crate::cli::verb::Verb;
+use crate::model::plan::BREAKER_LIMIT;
+use crate::model::task::TaskState;
 use crate::proto::error::ErrorBody;
 use crate::proto::row::TaskRow;
 use crate::proto::task::{OneTask, TaskCreate, TaskList, TaskUpdate, Tasks};
 use clap::Args;
 
-/// One task on one line: id, state, attempt, title, why it waits.
-pub fn line(task: &TaskRow) -> String {
-    let attempt = if task.attempts == 0 { String::from("-") } else { format!("#{}", task.attempts) };
-    let title = task.task_title.as_deref().map(one_line).unwrap_or_default();
-    let mut line =
-        format!("{}  {:<10} {attempt:<3} {}", task.id, task.status.as_str(), cut_width(&title, 60));
-    if let Some(handle) = &task.assignee_handle {
-        line.push_str(&format!("  on {handle}"));
+/// Columns of a title in a list: with the rest of its line it fits 100 columns.
+const TITLE_WIDTH: usize = 60;
+/// Columns of a note below it.
+const NOTE_WIDTH: usize = 90;
+
+/// One task: id, state, attempt and title on the first line; below, who works on it or why nobody does.
+pub fn lines(task: &TaskRow) -> String {
+    let attempt = if task.attempts == 0 { String::new() } else { format!("#{}", task.attempts) };
+    let title = task.display_name.as_deref().or(task.task_title.as_deref()).map(one_line).unwrap_or_default();
+    let mut lines =
+        format!("{}  {:<10} {attempt:<3} {}", task.id, task.status.as_str(), cut_width(&title, TITLE_WIDTH));
+    for note in notes(task) {
+        lines.push_str(&format!("\n    {note}"));
+    }
+    lines
+}
+
+/// A sign before the word that says the same, for the eye that runs down the column.
+fn mark(status: TaskState) -> char {
+    match status {
+        TaskState::Pending => '.',
+        TaskState::Ready => 'o',
+        TaskState::Dispatched => '>',
+        TaskState::Completed => '=',
+        TaskState::Failed => 'x',
+        TaskState::Blocked => '!',
+    }
+}
+
+fn notes(task: &TaskRow) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(dispatch) = &task.dispatch_id {
+        let place = task.assignee_handle.as_ref().map(|handle| format!(" in {handle}")).unwrap_or_default();
+        notes.push(format!("worker {dispatch}{place}"));
     }
     if !task.unmet_dependencies.is_empty() {
         let waits: Vec<String> =
             task.unmet_dependencies.iter().map(|dep| format!("{} ({})", dep.id, dep.status)).collect();
-        line.push_str(&format!("  waits for {}", waits.join(", ")));
+        notes.push(format!("waits for {}", waits.join(", ")));
     }
-    line
+    if !task.pending_gates.is_empty() {
+        let gates: Vec<&str> = task.pending_gates.iter().map(GateId::as_str).collect();
+        notes.push(format!("held by {}", gates.join(", ")));
+    }
+    if let Some(failure) = task.last_failure.as_deref().filter(|_| task.status != TaskState::Completed) {
+        notes.push(format!("attempt {}: {}", task.attempts, cut_width(&one_line(failure), NOTE_WIDTH)));
+    }
+    if task.failures_in_row >= BREAKER_LIMIT {
+        notes.push(format!(
+            "failed {} times in a row; task-update --id {} --status ready lets it try again",
+            task.failures_in_row, task.id
+        ));
+    }
+    notes
+}
+
+/// `run_…  5 tasks: 2 ready, 1 dispatched, 2 completed`.
+fn summary(reply: &Tasks) -> String {
+    let states: Vec<String> = reply.counts.iter().map(|(state, n)| format!("{n} {state}")).collect();
+    match reply.counts.values().sum::<usize>() {
+        0 => format!("{}  no tasks yet", reply.run_id),
+        1 => format!("{}  1 task: {}", reply.run_id, states.join(", ")),
+        n_tasks => format!("{}  {n_tasks} tasks: {}", reply.run_id, states.join(", ")),
+    }
 }
 
 /// Creates a task; it is ready when all its dependencies are completed.
@@ -75,7 +127,7 @@ impl Verb for TaskCreateArgs {
         })
     }
     fn text(&self, reply: &OneTask) -> String {
-        format!("created {}", line(&reply.task))
+        format!("created {}", lines(&reply.task))
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
@@ -115,10 +167,14 @@ impl Verb for TaskListArgs {
         })
     }
     fn text(&self, reply: &Tasks) -> String {
-        if reply.tasks.is_empty() {
-            return format!("no such tasks in {}", reply.run_id);
+        let mut text = summary(reply);
+        for task in &reply.tasks {
+            text.push_str(&format!("\n  {} {}", mark(task.status), lines(task).replace('\n', "\n    ")));
         }
-        reply.tasks.iter().map(line).collect::<Vec<_>>().join("\n")
+        if reply.tasks.is_empty() && !reply.counts.is_empty() {
+            text.push_str(if self.ready { "\n  none can be started now" } else { "\n  none in that state" });
+        }
+        text
     }
 }
 
@@ -163,7 +219,7 @@ impl Verb for TaskUpdateArgs {
         })
     }
     fn text(&self, reply: &OneTask) -> String {
-        line(&reply.task)
+        lines(&reply.task)
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()

@@ -254,11 +254,14 @@ fn currency(
         return Ok(Err(reject(ErrorCode::StaleDispatch, reason)));
     }
     // A worker that is being stopped may still report first: the late report wins (contract 3.5).
-    let is_stopping =
-        cx.tx.get::<Worker>(dispatch.id.as_str())?.is_some_and(|w| w.state == WorkerState::Stopping);
-    let is_open = dispatch.status.is_active() && (dispatch.revoked_at.is_none() || is_stopping);
+    // So does one whose start nobody could confirm (design 7.3).
+    let is_undecided = cx
+        .tx
+        .get::<Worker>(dispatch.id.as_str())?
+        .is_some_and(|worker| matches!(worker.state, WorkerState::Stopping | WorkerState::StartUnknown));
+    let is_open = dispatch.status.is_active() && (dispatch.revoked_at.is_none() || is_undecided);
     let is_task_open =
-        matches!(task.status, TaskState::Dispatched) || (is_stopping && task.status == TaskState::Blocked);
+        matches!(task.status, TaskState::Dispatched) || (is_undecided && task.status == TaskState::Blocked);
     if !is_open || !is_task_open {
         let how = dispatch.last_failure.as_deref().unwrap_or(dispatch.status.as_str());
         let reason = format!("{} has ended already ({how}); the task is {}", dispatch.id, task.status);

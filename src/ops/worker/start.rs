@@ -202,6 +202,7 @@ fn check_startable(
             .next_step(format!("orca orchestration task-update --id {id} --status ready --json"))
             .into());
     }
+    task::check_gates(cx, started)?;
     let latest = cx.tx.last::<Dispatch>("task", id.as_str())?;
     if let Some(retry_of) = retry_of {
         let tried = crate::ops::mail::send::named_dispatch(cx, retry_of)?;
@@ -228,16 +229,12 @@ fn check_startable(
             .next_step(format!("orca orchestration task-update --id {id} --status ready --json")),
         TaskState::Dispatched | TaskState::Failed | TaskState::Blocked => {
             let refusal = task::not_startable(started, format!("{id} is {}.", started.status));
-            match (cx.tx.first::<crate::model::gate::Gate>("pending_task", id.as_str())?, latest) {
-                (Some(gate), _) => refusal.with("gateId", &gate.id).next_step(format!(
-                    "orca orchestration gate-resolve --id {} --resolution yes --json",
-                    gate.id
-                )),
-                (None, Some(latest)) => refusal.with("retryOf", &latest.id).next_step(format!(
+            match latest {
+                Some(latest) => refusal.with("retryOf", &latest.id).next_step(format!(
                     "orca orchestration worker-start --task {id} --retry-of {} --agent codex --json",
                     latest.id
                 )),
-                (None, None) => refusal
+                None => refusal
                     .next_step(format!("orca orchestration task-update --id {id} --status ready --json")),
             }
         }
@@ -618,6 +615,7 @@ fn ready(
 ) -> Result<(), OpError> {
     worker.state = worker.state.next(WorkerInput::BecomeReady)?;
     worker.stage = Stage::InputAccepted;
+    worker.failed_stage = None;
     worker.delivery = delivery;
     worker.updated_at = cx.now;
     worker.effects.push(StartEffect {
@@ -661,20 +659,13 @@ pub fn failed(cx: &mut Cx<'_>, id: &DispatchId, stage: Stage, message: &str) -> 
     settle::lose(cx, &dispatch, Loss::Start(stage), message)
 }
 
-/// Nobody can say whether a step happened: the Task is blocked, authority is taken back, and the
-/// coordinator decides (contract 5.5).
+/// Nobody can say whether a step happened: the Task is blocked and the coordinator decides (contract
+/// 5.5), unless the worker shows first that it runs.
 pub fn unknown(cx: &mut Cx<'_>, id: &DispatchId, stage: Stage, message: &str) -> Result<(), OpError> {
     let Some((dispatch, mut worker)) = starting(cx, id)? else { return Ok(()) };
-    worker.state = worker.state.next(WorkerInput::LoseTrack)?;
     worker.failed_stage = Some(stage);
-    worker.last_error = Some(message.to_owned());
-    worker.updated_at = cx.now;
     cx.tx.put(&worker)?;
-    let dispatch = settle::block(cx, &dispatch)?;
-    cx.emit(
-        Fact::new(EventKind::AttemptUnknown, format!("attempt {}: {message}", dispatch.attempt))
-            .of_dispatch(&dispatch),
-    )
+    settle::lose_track(cx, &dispatch, message)
 }
 
 /// A waiting `worker-start` is asked again.

@@ -1,4 +1,5 @@
 //! What the tests stand on.
 
+pub mod attempts;
 pub mod wait;
 pub mod world;

@@ -125,6 +125,8 @@ impl World {
         let mut cx = Cx::new(tx, now, &mut self.ids, &self.rules, &self.living, &self.runtime_id, caller);
         let result = work(&mut cx)?;
         let (tx, left) = cx.finish();
+        let breaches = orca::ops::invariants::breaches(&tx).unwrap();
+        assert!(breaches.is_empty(), "a rule of design 7 is broken: {breaches:#?}");
         tx.commit_durable().unwrap();
         self.events.extend(left.events);
         self.effects.extend(left.effects);

@@ -8,6 +8,8 @@
 //! * [`ops`]: one verb, one function; the rules of orchestration. No I/O, no async.
 //! * [`config`]: settings and the environment, beside the layers; knows only `base`.
 //! * [`git`]: local git work, beside the layers; knows only `base`.
+//! * [`server`]: the daemon: the only async, the only owner of live things.
+//! * [`client`]: talking to the daemon.
 //! * [`cli`]: the command line: parse, ask, print.
 //!
 //! Imports point down only; `tests/tidy.rs` holds the exact table.
@@ -15,10 +17,12 @@
 pub mod agent;
 pub mod base;
 pub mod cli;
+pub mod client;
 pub mod config;
 pub mod git;
 pub mod model;
 pub mod ops;
 pub mod proto;
 pub mod pty;
+pub mod server;
 pub mod store;

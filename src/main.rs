@@ -8,8 +8,5 @@ fn main() -> ExitCode {
     if argv.get(1).is_some_and(|word| word == "holder") {
         return ExitCode::from(orca::pty::holder::main(argv.get(2..).unwrap_or_default()));
     }
-    match orca::cli::parse(&argv) {
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => error.exit(),
-    }
+    ExitCode::from(orca::cli::main(&argv))
 }

@@ -86,6 +86,7 @@ codes! {
     SenderNotAssignee = "sender_not_assignee", "The sender is not the worker of this Dispatch.";
     InactiveDispatch = "inactive_dispatch", "The Dispatch or its Task was already settled.";
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
+    ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
 }
 
 impl std::fmt::Display for ErrorCode {

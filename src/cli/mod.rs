@@ -2,15 +2,20 @@
 
 pub mod args;
 pub mod demo;
+pub mod host;
 pub mod out;
 pub mod transport;
 pub mod verb;
 pub mod verbs;
 
 use crate::base::code::ErrorCode;
-use crate::proto::envelope::Response;
+use crate::client::Client;
+use crate::client::find::Place;
+use crate::config::env::Environment;
+use crate::proto::envelope::{Origin, Response};
 use crate::proto::error::ErrorBody;
 use clap::{Parser, Subcommand};
+use out::Out;
 use std::ffi::OsString;
 use verb::Session;
 
@@ -45,12 +50,56 @@ pub enum Command {
     /// The guides that agents read.
     #[command(subcommand)]
     Skills(verbs::skills::Skills),
+    #[command(flatten)]
+    Host(host::Host),
 }
 
 /// Parses a command line; a syntax error comes back as the error to print and never reaches a
 /// server (contract 2.1).
 pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
     Orca::try_parse_from(argv)
+}
+
+/// The whole program: parses, finds the server, runs, prints. Gives the exit code.
+pub fn main(argv: &[OsString]) -> u8 {
+    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr };
+    let orca = match parse(argv) {
+        Ok(orca) => orca,
+        Err(error) => return print_syntax_error(&error, argv, &mut out),
+    };
+    let environment = Environment::read();
+    if environment.is_log_wanted {
+        crate::base::report::log_to_stderr();
+    }
+    let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut client = Client::new(Place::of(&environment), words);
+    let mut new_request_id = || uuid::Uuid::new_v4().to_string();
+    if let Command::Host(command) = &orca.command {
+        let (client, environment) = (&mut client, &environment);
+        let new_request_id = &mut new_request_id;
+        let mut desk = host::Desk { client, environment, out, is_json: orca.json, new_request_id };
+        return host::run(command, &mut desk);
+    }
+    let origin = Origin {
+        env_handle: environment.terminal_handle.clone(),
+        env_pane: environment.pane_key.clone(),
+        env_worktree: environment.worktree_id.clone(),
+        cwd: Some(environment.cwd.to_string_lossy().into_owned()),
+    };
+    let transport = &mut client;
+    let new_request_id = &mut new_request_id;
+    run(&orca, &mut Session { transport, out, is_json: orca.json, origin, new_request_id })
+}
+
+/// Help and version are no errors; the rest is, on standard output as an envelope with `--json`.
+fn print_syntax_error(error: &clap::Error, argv: &[OsString], out: &mut Out<'_>) -> u8 {
+    if !error.use_stderr() {
+        out.data(&error.render().to_string());
+        return 0;
+    }
+    let is_json = argv.iter().any(|word| word == "--json");
+    verbs::print_failure(&syntax_error(error), is_json, out)
 }
 
 /// Runs a parsed command that needs a server.
@@ -62,6 +111,11 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session.is_json, &mut session.out),
+        Command::Host(_) => {
+            let message = "This command is about a real server, and there is none here.";
+            let error = ErrorBody::new(ErrorCode::CapabilityUnsupported, message);
+            verbs::fail_local(error, session.is_json, &mut session.out)
+        }
     }
 }
 

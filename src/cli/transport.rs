@@ -1,5 +1,6 @@
 //! How a request reaches a server: over the socket, or in process for tests.
 
+use crate::client::Client;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
 
@@ -10,4 +11,10 @@ pub trait Transport {
     /// An `Err` means that no server answered; its code is `runtime_unavailable`,
     /// `incompatible_runtime` or `operation_unknown` (the connection broke after sending).
     fn call(&mut self, request: Request, on_keepalive: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody>;
+}
+
+impl Transport for Client {
+    fn call(&mut self, request: Request, on_keepalive: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
+        Client::call(self, &request, on_keepalive)
+    }
 }

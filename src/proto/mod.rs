@@ -15,6 +15,7 @@ pub mod request;
 pub mod row;
 pub mod run;
 pub mod screen;
+pub mod server;
 pub mod task;
 pub mod terminal;
 pub mod worker;

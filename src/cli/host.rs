@@ -1,0 +1,254 @@
+//! Commands about the server itself and the screen: they need a real place, not just a transport.
+
+use super::out::Out;
+use super::transport::Transport;
+use super::verbs::{fail_local, print_failure};
+use crate::base::code::ErrorCode;
+use crate::base::text;
+use crate::client::Client;
+use crate::client::find;
+use crate::config::env::Environment;
+use crate::proto::Call;
+use crate::proto::envelope::{CONTRACT_VERSION, Meta, Origin, Request, Response};
+use crate::proto::error::ErrorBody;
+use crate::proto::server::{ServerStop, Status, StatusGet, Stopping};
+use clap::{Args, Subcommand};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, IsTerminal as _};
+use std::time::{Duration, Instant};
+
+/// How long a server may take to end.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Host {
+    /// Say whether the server runs and what it holds.
+    Status,
+    /// Start the server if it is absent.
+    Open,
+    /// Start, stop or replace the server.
+    #[command(subcommand)]
+    Server(Server),
+}
+
+/// `orca server …`.
+#[derive(Debug, Subcommand)]
+pub enum Server {
+    /// Run the server here, in the foreground.
+    #[command(after_help = "Example:\n  orca server run")]
+    Run(RunArgs),
+    /// Start the server in the background, if it is absent.
+    #[command(after_help = "Example:\n  orca server start")]
+    Start,
+    /// End the server and every terminal.
+    #[command(after_help = "Example:\n  orca server stop --force")]
+    Stop(StopArgs),
+    /// Replace the server by this version; every terminal goes on.
+    #[command(after_help = "Example:\n  orca server restart")]
+    Restart,
+    /// Say whether the server runs and what it holds.
+    #[command(after_help = "Example:\n  orca server status --json")]
+    Status,
+}
+
+/// Runs the server here, in the foreground.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Leave this session and log to the state directory; how the start went goes to standard output.
+    #[arg(long, hide = true)]
+    pub detached: bool,
+}
+
+/// Ends the server and every terminal.
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// Do not ask, end what runs.
+    #[arg(long)]
+    force: bool,
+}
+
+/// What these commands work with.
+pub struct Desk<'a> {
+    pub client: &'a mut Client,
+    pub environment: &'a Environment,
+    pub out: Out<'a>,
+    pub is_json: bool,
+    pub new_request_id: &'a mut dyn FnMut() -> String,
+}
+
+/// Runs one of these commands. Gives the exit code.
+pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
+    match host {
+        Host::Status | Host::Server(Server::Status) => desk.status(),
+        Host::Open | Host::Server(Server::Start) => desk.start(),
+        Host::Server(Server::Stop(args)) => desk.stop(args.force),
+        Host::Server(Server::Restart) => desk.restart(),
+        Host::Server(Server::Run(args)) => crate::server::run(desk.environment, args.detached),
+    }
+}
+
+impl Desk<'_> {
+    fn ask<C: Call>(&mut self, call: &C) -> Result<(Response, C::Reply), Response> {
+        let id = (self.new_request_id)();
+        let params = serde_json::to_value(call).unwrap_or(Value::Null);
+        let request = Request {
+            id,
+            method: C::METHOD.to_owned(),
+            params,
+            request_id: None,
+            origin: Origin::default(),
+            contract: CONTRACT_VERSION,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let response = match Transport::call(self.client, request, &mut |_| ()) {
+            Ok(response) if response.ok => response,
+            Ok(response) => return Err(response),
+            Err(error) => return Err(Response::new("local", None, Err(error))),
+        };
+        match decode::<C::Reply>(&response) {
+            Ok(reply) => Ok((response, reply)),
+            Err(error) => Err(Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(error))),
+        }
+    }
+
+    fn status(&mut self) -> u8 {
+        if self.client.is_running() {
+            return match self.ask(&StatusGet {}) {
+                Ok((response, status)) => self.print(&response, &status_text(&status)),
+                Err(response) => print_failure(&response, self.is_json, &mut self.out),
+            };
+        }
+        let status = Status::not_running(&self.client.place().dir.root().display().to_string());
+        let text = format!("no server runs in {}", status.state_dir);
+        let result = serde_json::to_value(&status).unwrap_or(Value::Null);
+        self.print_local(result, &text)
+    }
+
+    fn start(&mut self) -> u8 {
+        if !self.client.is_running()
+            && let Err(error) = find::start(self.client.place())
+        {
+            return fail_local(error, self.is_json, &mut self.out);
+        }
+        self.status()
+    }
+
+    fn stop(&mut self, force: bool) -> u8 {
+        let has_holders = std::fs::read_dir(self.client.place().dir.holders())
+            .is_ok_and(|mut entries| entries.next().is_some());
+        // Terminals without a server are ended by a server.
+        if !self.client.is_running() && !has_holders {
+            let state_dir = self.client.place().dir.root().display().to_string();
+            let text = format!("no server runs in {state_dir}");
+            return self.print_local(json!({"pid": null, "nEnded": 0, "nKept": 0}), &text);
+        }
+        let wish = |force| ServerStop { keep_terminals: false, force };
+        let mut answer = self.ask(&wish(force));
+        if let Err(response) = &answer
+            && self.is_confirmed(response)
+        {
+            answer = self.ask(&wish(true));
+        }
+        match answer {
+            Ok((response, stopping)) => {
+                if let Err(error) = self.wait_for_end() {
+                    return fail_local(error, self.is_json, &mut self.out);
+                }
+                let text = format!("the server {} ended, and {}", stopping.pid, terminals(&stopping));
+                self.print(&response, &text)
+            }
+            Err(response) => print_failure(&response, self.is_json, &mut self.out),
+        }
+    }
+
+    /// Asks the person, where one is there, whether what runs may be ended.
+    fn is_confirmed(&mut self, response: &Response) -> bool {
+        let Some(error) =
+            response.error.as_ref().filter(|error| error.code == ErrorCode::ConfirmationRequired)
+        else {
+            return false;
+        };
+        if self.is_json || !std::io::stdin().is_terminal() {
+            return false;
+        }
+        self.out.talk(&format!("{} End them? [y/N]", text::many_lines(&error.message)));
+        let mut line = String::new();
+        let is_read = std::io::stdin().lock().read_line(&mut line).is_ok();
+        is_read && matches!(line.trim(), "y" | "Y" | "yes")
+    }
+
+    fn restart(&mut self) -> u8 {
+        if self.client.is_running() {
+            match self.ask(&ServerStop { keep_terminals: true, force: false }) {
+                Ok(_) => {}
+                Err(response) => return print_failure(&response, self.is_json, &mut self.out),
+            }
+            if let Err(error) = self.wait_for_end() {
+                return fail_local(error, self.is_json, &mut self.out);
+            }
+        }
+        self.start()
+    }
+
+    /// Waits until the old server has let go of the state directory.
+    fn wait_for_end(&mut self) -> Result<(), ErrorBody> {
+        self.client.disconnect();
+        let began = Instant::now();
+        while find::is_locked(self.client.place()) {
+            if began.elapsed() > PATIENCE {
+                let log = self.client.place().dir.log();
+                let message = String::from("The server was asked to end and has not ended yet.");
+                return Err(ErrorBody::new(ErrorCode::RuntimeError, message)
+                    .next_step(format!("tail {}", text::shell_quote(&log.display().to_string()))));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, response: &Response, text: &str) -> u8 {
+        if self.is_json {
+            self.out.json(response);
+        } else {
+            self.out.data(&format!("{text}\n"));
+        }
+        0
+    }
+
+    fn print_local(&mut self, result: Value, text: &str) -> u8 {
+        let meta = Meta { runtime_id: None };
+        let response =
+            Response { id: String::from("local"), ok: true, result: Some(result), error: None, meta };
+        self.print(&response, text)
+    }
+}
+
+fn decode<T: DeserializeOwned>(response: &Response) -> Result<T, ErrorBody> {
+    serde_json::from_value(response.result.clone().unwrap_or(Value::Null)).map_err(|error| {
+        ErrorBody::new(
+            ErrorCode::IncompatibleRuntime,
+            format!("The server's reply does not have the shape this orca knows: {error}."),
+        )
+        .next_step("orca server restart")
+    })
+}
+
+fn status_text(status: &Status) -> String {
+    format!(
+        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}",
+        status.app.pid.map_or_else(String::new, |pid| pid.to_string()),
+        status.state_dir,
+        status.n_terminals,
+        status.n_clients,
+        status.runtime.app_version
+    )
+}
+
+fn terminals(stopping: &Stopping) -> String {
+    match stopping.n_ended {
+        0 => String::from("nothing else ran"),
+        n => format!("{n} terminal(s) with it"),
+    }
+}

@@ -1,0 +1,137 @@
+//! The server itself: calls about it, answered by `server::host` and not by the rules in `ops`.
+
+use super::call;
+use super::error::ErrorBody;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// `status` (contract 2.3).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StatusGet {}
+
+/// The reply of `status`. It also says so when nothing runs; then the CLI makes it by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    pub target: Target,
+    pub app: App,
+    pub runtime: Runtime,
+    pub graph: Graph,
+    /// The state directory.
+    pub state_dir: String,
+    /// Terminals with a live process.
+    pub n_terminals: usize,
+    /// Attached screens.
+    pub n_clients: usize,
+}
+
+/// Which server is meant; always the local one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    pub kind: String,
+}
+
+/// The server's process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct App {
+    pub running: bool,
+    pub pid: Option<u32>,
+    /// `available` while a screen is attached, `openable` otherwise.
+    pub desktop_window_status: String,
+}
+
+/// What the server can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Runtime {
+    /// `ready` or `not_running`.
+    pub state: String,
+    pub reachable: bool,
+    pub runtime_id: Option<String>,
+    pub app_version: String,
+    pub capabilities: Vec<String>,
+}
+
+/// Whether the rows are loaded; `ready` or `not_running`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Graph {
+    pub state: String,
+}
+
+impl Status {
+    /// The answer when no server runs on `state_dir`.
+    pub fn not_running(state_dir: &str) -> Self {
+        Self {
+            target: Target { kind: String::from("local") },
+            app: App { running: false, pid: None, desktop_window_status: String::from("openable") },
+            runtime: Runtime {
+                state: String::from("not_running"),
+                reachable: false,
+                runtime_id: None,
+                app_version: env!("CARGO_PKG_VERSION").to_owned(),
+                capabilities: Vec::new(),
+            },
+            graph: Graph { state: String::from("not_running") },
+            state_dir: state_dir.to_owned(),
+            n_terminals: 0,
+            n_clients: 0,
+        }
+    }
+}
+
+/// Ends the server. Terminals end with it unless `keep_terminals` is set (`server restart`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ServerStop {
+    pub keep_terminals: bool,
+    /// Live processes may be ended.
+    pub force: bool,
+}
+
+/// The reply of `server stop`, sent before the server goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stopping {
+    pub pid: u32,
+    /// Terminals that end with the server.
+    pub n_ended: usize,
+    /// Terminals that go on without it.
+    pub n_kept: usize,
+}
+
+call!(StatusGet, "status.get", Read, Status);
+call!(ServerStop, "server.stop", Read, Stopping);
+
+/// A call that the server answers by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostCall {
+    Status,
+    Stop(ServerStop),
+}
+
+impl HostCall {
+    /// Decodes the parameters of `method`; None for the methods of `ops`.
+    pub fn decode(method: &str, params: &Value) -> Option<Result<Self, ErrorBody>> {
+        match method {
+            "status.get" => Some(Ok(Self::Status)),
+            "server.stop" => {
+                let stop = ServerStop::deserialize(params);
+                Some(stop.map(Self::Stop).map_err(|error| ErrorBody::bad_params(method, &error)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a server that was just started tells its starter, as one line of JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum StartReport {
+    /// It listens.
+    Ready { pid: u32 },
+    /// Another one runs or is about to.
+    Lost,
+    /// It cannot run; the error says why and what to do.
+    Failed(ErrorBody),
+}

@@ -1,0 +1,66 @@
+//! What the engine is told: everything that may change the rows comes through here, in one order.
+
+use crate::base::id::{EffectId, TerminalId};
+use crate::model::effect::Outcome;
+use crate::model::terminal::ProcessEnd;
+use crate::ops::cx::CallerFacts;
+use crate::proto::AnyCall;
+use crate::proto::error::ErrorBody;
+use crate::proto::server::ServerStop;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+
+/// How many commands may wait for the engine; a full channel slows whoever sends.
+pub const INBOX: usize = 1_024;
+
+/// Where an answer goes. It counts as closed once the caller is gone.
+pub type Reply = oneshot::Sender<Result<Value, ErrorBody>>;
+
+/// A verb of `ops`.
+#[derive(Debug)]
+pub struct CallCommand {
+    pub call: AnyCall,
+    /// The parameters as sent, for the ledger.
+    pub params: Value,
+    pub request_id: Option<String>,
+    pub caller: CallerFacts,
+    pub reply: Reply,
+}
+
+/// One thing for the engine to do.
+#[derive(Debug)]
+pub enum Command {
+    Call(Box<CallCommand>),
+    /// An effect came to something.
+    Outcome {
+        effect: EffectId,
+        outcome: Outcome,
+    },
+    /// The process of a terminal ended by itself.
+    ProcessEnded {
+        terminal: TerminalId,
+        end: ProcessEnd,
+    },
+    /// A person typed into a terminal for the first time.
+    UserTyped {
+        terminal: TerminalId,
+    },
+    /// What a terminal shows about its agent changed; nothing is stored of it.
+    LiveChanged {
+        terminal: TerminalId,
+    },
+    /// A screen attached and wants a snapshot, then every change.
+    Attach(super::hub::Subscriber),
+    /// A screen that was too slow has caught up and wants a fresh snapshot.
+    Resync {
+        subscriber: u64,
+    },
+    /// The server is asked to end.
+    Stop {
+        stop: ServerStop,
+        reply: Reply,
+    },
+}
+
+/// The way to the engine.
+pub type Inbox = mpsc::Sender<Command>;

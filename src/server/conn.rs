@@ -1,0 +1,250 @@
+//! One client: its frames, its open calls, and for an attached screen its changes and panes.
+//!
+//! A reader takes frames in, each call runs as a job of its own, one writer sends everything. When
+//! the client goes, its jobs go with it, and so does whatever the engine kept waiting for it.
+
+use super::command::{CallCommand, Command};
+use super::host::{Host, ScreenCount};
+use super::hub::{self, Bytes, QUEUE, Subscriber};
+use super::peer;
+use super::screens::Screens;
+use super::writer::{Behind, Writer};
+use crate::base::code::ErrorCode;
+use crate::base::report::{OrLog as _, log};
+use crate::ops::cx::CallerFacts;
+use crate::proto::AnyCall;
+use crate::proto::envelope::{CONTRACT_VERSION, Request, Response};
+use crate::proto::error::ErrorBody;
+use crate::proto::frame::{Decoder, Frame, FrameKind};
+use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
+use crate::proto::server::HostCall;
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::UnixStream;
+use tokio::net::unix::OwnedReadHalf;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+/// Calls that one client may have open at once.
+const MAX_OPEN_CALLS: usize = 128;
+/// How often a waiting call says that it still waits.
+const KEEPALIVE: Duration = Duration::from_secs(5);
+/// How long the last bytes to a client may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Serves a client until it goes, or until `closing` says that the server does.
+pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Receiver<bool>) {
+    let Some(peer) = stream.peer_cred().or_log("ask who connects") else { return };
+    if peer.uid() != host.uid {
+        log(format_args!("a process of user {} was turned away", peer.uid()));
+        return;
+    }
+    let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
+    let (mut read, write) = stream.into_split();
+    let (out, queue) = mpsc::channel(QUEUE);
+    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals)));
+    let behind = Arc::new(Behind::default());
+    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), Arc::clone(&behind));
+    let writer = tokio::spawn(writer.run(write));
+    let mut client = Client { host, pid, out, jobs: JoinSet::new(), screens, behind, count: None };
+    let mut decoder = Decoder::default();
+    loop {
+        let frame = tokio::select! {
+            frame = next_frame(&mut read, &mut decoder) => frame,
+            _ = closing.changed() => break,
+            Some(_) = client.jobs.join_next(), if !client.jobs.is_empty() => continue,
+        };
+        let heard = match frame {
+            Some(frame) => client.hear(frame).await,
+            None => None,
+        };
+        if heard.is_none() {
+            client.jobs.abort_all();
+            break;
+        }
+    }
+    while client.jobs.join_next().await.is_some() {}
+    drop(client);
+    // The writer ends once its queue is empty and nobody can fill it any more.
+    tokio::time::timeout(FAREWELL, writer).await.or_log("a client did not take its last bytes");
+}
+
+/// The next frame; None when the client is gone or talks nonsense. Nothing is lost when it is dropped
+/// while it waits.
+async fn next_frame(read: &mut OwnedReadHalf, decoder: &mut Decoder) -> Option<Frame> {
+    let mut buffer = [0_u8; 16 << 10];
+    loop {
+        if let Some(frame) = decoder.next_frame().or_log("a client talks nonsense")? {
+            return Some(frame);
+        }
+        let n_read = read.read(&mut buffer).await.ok().filter(|n_read| *n_read > 0)?;
+        decoder.push(buffer.get(..n_read).unwrap_or_default());
+    }
+}
+
+struct Client {
+    host: Arc<Host>,
+    pid: Option<u32>,
+    out: mpsc::Sender<Bytes>,
+    jobs: JoinSet<()>,
+    screens: Arc<Screens>,
+    behind: Arc<Behind>,
+    /// Set once it is an attached screen.
+    count: Option<ScreenCount>,
+}
+
+impl Client {
+    /// Takes a frame in. None: this client cannot be talked to.
+    async fn hear(&mut self, frame: Frame) -> Option<()> {
+        match frame.kind {
+            FrameKind::Control => {}
+            FrameKind::Screen => return None,
+        }
+        let message = serde_json::from_slice(&frame.payload).or_log("read a client's frame")?;
+        match message {
+            ClientFrame::Request(request) => self.request(request).await,
+            ClientFrame::Attach(attach) => self.attach(attach).await,
+            ClientFrame::Input { terminal, event } => {
+                // A full queue makes this client wait: keys are in order and none is dropped.
+                self.screens.input(&terminal, event).await;
+                Some(())
+            }
+            ClientFrame::View(view) => {
+                for frame in self.screens.show(view) {
+                    self.send(&frame).await?;
+                }
+                Some(())
+            }
+        }
+    }
+
+    async fn send(&self, frame: &ServerFrame) -> Option<()> {
+        let bytes = hub::encode(frame)?;
+        self.out.send(bytes).await.ok()
+    }
+
+    async fn request(&mut self, request: Request) -> Option<()> {
+        if self.jobs.len() >= MAX_OPEN_CALLS {
+            let error = ErrorBody::new(
+                ErrorCode::RuntimeError,
+                format!("This connection has {MAX_OPEN_CALLS} calls open; let some of them end first."),
+            );
+            return self.respond(&request.id, Err(error)).await;
+        }
+        let job = Job {
+            host: Arc::clone(&self.host),
+            out: self.out.clone(),
+            pid: self.pid,
+            is_screen: self.count.is_some(),
+        };
+        self.jobs.spawn(job.run(request));
+        Some(())
+    }
+
+    async fn respond(&self, id: &str, answer: Result<Value, ErrorBody>) -> Option<()> {
+        let response = Response::new(id, Some(&self.host.runtime_id), answer);
+        self.send(&ServerFrame::Response(response)).await
+    }
+
+    async fn attach(&mut self, attach: Attach) -> Option<()> {
+        if attach.contract != CONTRACT_VERSION {
+            self.respond("attach", Err(incompatible(attach.contract, &attach.version))).await?;
+            return None;
+        }
+        if self.count.is_some() {
+            return Some(());
+        }
+        let (id, count) = self.host.count_screen();
+        self.count = Some(count);
+        self.screens.set_host_facts(attach.host);
+        self.behind.set_id(id);
+        self.send(&ServerFrame::Attached { runtime_id: self.host.runtime_id.clone() }).await?;
+        let subscriber =
+            Subscriber { id, queue: self.out.clone(), is_behind: Arc::clone(self.behind.flag()) };
+        self.host.inbox.send(Command::Attach(subscriber)).await.ok()
+    }
+}
+
+/// One call on its way.
+struct Job {
+    host: Arc<Host>,
+    out: mpsc::Sender<Bytes>,
+    pid: Option<u32>,
+    is_screen: bool,
+}
+
+impl Job {
+    async fn run(self, request: Request) {
+        let id = request.id.clone();
+        let mut answer = std::pin::pin!(self.answer(request));
+        let mut keepalive = tokio::time::interval(KEEPALIVE);
+        keepalive.tick().await;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut answer => break answer,
+                _ = keepalive.tick() => self.send(&ServerFrame::Keepalive { id: id.clone() }).await,
+            }
+        };
+        // Without an answer the server is on its way out: the caller asks the next one.
+        if let Some(answer) = answer {
+            let response = Response::new(&id, Some(&self.host.runtime_id), answer);
+            self.send(&ServerFrame::Response(response)).await;
+        }
+    }
+
+    async fn send(&self, frame: &ServerFrame) {
+        if let Some(bytes) = hub::encode(frame) {
+            // A closed queue means that the client is gone, and this job with it.
+            drop(self.out.send(bytes).await);
+        }
+    }
+
+    async fn answer(&self, request: Request) -> Option<Result<Value, ErrorBody>> {
+        if request.contract != CONTRACT_VERSION {
+            return Some(Err(incompatible(request.contract, &request.version)));
+        }
+        match HostCall::decode(&request.method, &request.params) {
+            Some(Ok(call)) => return self.host.answer(call).await,
+            Some(Err(error)) => return Some(Err(error)),
+            None => {}
+        }
+        let call = match AnyCall::decode(&request.method, request.params.clone()) {
+            Ok(call) => call,
+            Err(error) => return Some(Err(error)),
+        };
+        let caller = self.caller(&request, call.needs_place()).await;
+        let (reply, answer) = oneshot::channel();
+        let Request { params, request_id, .. } = request;
+        let command = CallCommand { call, params, request_id, caller, reply };
+        self.host.inbox.send(Command::Call(Box::new(command))).await.ok()?;
+        answer.await.ok()
+    }
+
+    async fn caller(&self, request: &Request, needs_place: bool) -> CallerFacts {
+        let origin = request.origin.clone();
+        let ancestry = self.pid.and_then(|pid| peer::terminal_of(pid, &self.host.terminals));
+        let place = match origin.cwd.clone().filter(|_| needs_place) {
+            Some(cwd) => tokio::task::spawn_blocking(move || peer::place_of(&cwd))
+                .await
+                .or_log("look at the caller's folder")
+                .flatten(),
+            None => None,
+        };
+        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
+        CallerFacts { origin, ancestry, place, credential, is_screen: self.is_screen }
+    }
+}
+
+fn incompatible(contract: u32, version: &str) -> ErrorBody {
+    let version: String = version.chars().filter(|c| !c.is_control()).take(40).collect();
+    ErrorBody::new(
+        ErrorCode::IncompatibleRuntime,
+        format!(
+            "The server is orca {} with contract {CONTRACT_VERSION}; this command is orca {version} with contract {contract}.",
+            env!("CARGO_PKG_VERSION")
+        ),
+    )
+    .next_step("orca server restart")
+}

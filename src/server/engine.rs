@@ -1,0 +1,444 @@
+//! The single writer: command, transaction, commit (grouped), publish, reply, effects.
+//!
+//! It runs on a thread of its own and is the only one that opens write transactions. Each command
+//! has its own transaction; when the inbox is drained one durable commit covers them all, and only
+//! then does anybody hear of it (design 3). A command that panics is aborted and answered with
+//! `runtime_error`; everybody else goes on. When the disk refuses a commit the server ends: what was
+//! promised is on disk, the rest was not promised, and the next start is the way to recover.
+//!
+//! It never blocks on anything but its inbox and the disk.
+
+use super::batch::{Batch, Done};
+use super::command::{CallCommand, Command, Reply};
+use super::effects::Effects;
+use super::fault::{self, Point};
+use super::hub::{Hub, Snapshot, Subscriber};
+use super::terminals::Terminals;
+use super::waits::{Waiting, Waits};
+use super::world::LiveWorld;
+use crate::base::clock::Clock;
+use crate::base::code::ErrorCode;
+use crate::base::id::{IdSource, RunId, SystemIds};
+use crate::base::report::{OrLog as _, log};
+use crate::model::effect::OpenEffect;
+use crate::model::run::Run;
+use crate::ops::advance;
+use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
+use crate::ops::error::OpError;
+use crate::proto::CallKind;
+use crate::proto::error::ErrorBody;
+use crate::proto::server::ServerStop;
+use crate::store::Store;
+use crate::store::tx::Tx;
+use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// The most commands that share one durable commit.
+const MAX_BATCH: usize = 256;
+
+/// The single writer's own things.
+pub struct Engine {
+    pub store: Store,
+    pub clock: Clock,
+    pub rules: Rules,
+    pub runtime_id: String,
+    pub terminals: Arc<Terminals>,
+    pub effects: Effects,
+    ids: Box<dyn IdSource>,
+    hub: Hub,
+    waits: Waits,
+    stopping: Option<(ServerStop, Reply)>,
+}
+
+/// Why the engine's loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It was asked to; terminals end too.
+    Stopped,
+    /// It was asked to; terminals go on.
+    Restarting,
+    /// The disk refused a commit.
+    Failed,
+}
+
+/// Whether a transaction's changes are to stay.
+enum Keep<R> {
+    Commit(R),
+    /// Nothing worth keeping happened.
+    Abort(R),
+}
+
+impl Engine {
+    /// An engine over an open store.
+    pub fn new(
+        store: Store,
+        rules: Rules,
+        runtime_id: String,
+        terminals: Arc<Terminals>,
+        effects: Effects,
+    ) -> Self {
+        Self {
+            store,
+            clock: Clock::System,
+            rules,
+            runtime_id,
+            terminals,
+            effects,
+            ids: Box::new(SystemIds),
+            hub: Hub::default(),
+            waits: Waits::default(),
+            stopping: None,
+        }
+    }
+
+    /// The first transaction of a server: says that it runs and brings the effects that a crash left
+    /// open. They are begun by [`Engine::run`].
+    pub fn recover(&mut self) -> Result<Vec<OpenEffect>, ErrorBody> {
+        let mut batch = Batch::default();
+        let open =
+            self.transact(&mut batch, CallerFacts::default(), |cx| advance::recover(cx).map(Keep::Commit))?;
+        // Nobody is attached yet, so there is nobody to tell.
+        batch.commit(&self.store).map_err(|refused| crate::ops::error::store_body(&refused.error))?;
+        Ok(open)
+    }
+
+    /// Works until it is asked to stop, all senders are gone or the disk fails.
+    pub fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Command>,
+        runtime: &tokio::runtime::Handle,
+        open: Vec<OpenEffect>,
+    ) -> Ended {
+        open.into_iter().for_each(|effect| self.effects.begin(effect));
+        loop {
+            let first = match self.next(&mut inbox, runtime) {
+                Next::Command(command) => Some(command),
+                Next::Deadline => None,
+                Next::Closed => return self.end(Ended::Restarting),
+            };
+            let mut batch = Batch::default();
+            let mut n_commands = 0;
+            let mut next = first;
+            while let Some(command) = next.take() {
+                self.take(&mut batch, command);
+                n_commands += 1;
+                if n_commands < MAX_BATCH {
+                    next = inbox.try_recv().ok();
+                }
+            }
+            self.wake_due(&mut batch);
+            self.wake_concerned(&mut batch);
+            if self.finish(batch).is_none() {
+                return self.end(Ended::Failed);
+            }
+            if let Some((stop, reply)) = self.stopping.take() {
+                let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
+                drop(reply.send(Ok(Value::Null)));
+                return self.end(ended);
+            }
+        }
+    }
+
+    fn next(&self, inbox: &mut mpsc::Receiver<Command>, runtime: &tokio::runtime::Handle) -> Next {
+        let received = match self.waits.next_deadline() {
+            None => Ok(inbox.blocking_recv()),
+            Some(deadline) => {
+                let wait = Duration::from_millis(deadline.since_ms(self.clock.now()));
+                runtime.block_on(async { tokio::time::timeout(wait, inbox.recv()).await })
+            }
+        };
+        match received {
+            Ok(Some(command)) => Next::Command(command),
+            Ok(None) => Next::Closed,
+            Err(_) => Next::Deadline,
+        }
+    }
+
+    fn take(&mut self, batch: &mut Batch, command: Command) {
+        match command {
+            Command::Call(call) => self.call(batch, *call),
+            Command::Outcome { effect, outcome } => {
+                fault::pass(Point::BeforeOutcome);
+                batch.has_outcome = true;
+                self.note(batch, "record an outcome", |cx| advance::outcome(cx, &effect, outcome));
+                self.effects.forget(&effect);
+            }
+            Command::ProcessEnded { terminal, end } => {
+                let collected = self.note(batch, "record the end of a process", |cx| {
+                    advance::process_ended(cx, &terminal, end)
+                });
+                if collected {
+                    batch.ended.push(terminal);
+                }
+            }
+            Command::UserTyped { terminal } => {
+                self.note(batch, "note that a person typed", |cx| advance::user_typed(cx, &terminal));
+            }
+            Command::LiveChanged { terminal } => {
+                batch.live.extend(self.terminals.live_row(&terminal));
+                batch.news.live.insert(terminal);
+            }
+            Command::Attach(subscriber) => batch.attached.push(subscriber),
+            Command::Resync { subscriber } => batch.resyncs.push(subscriber),
+            Command::Stop { stop, reply } => self.stopping = Some((stop, reply)),
+        }
+    }
+
+    /// Runs a verb, or lets it wait.
+    fn call(&mut self, batch: &mut Batch, command: CallCommand) {
+        let CallCommand { call, params, request_id, caller, reply } = command;
+        if reply.is_closed() {
+            // Its caller left before anything was done, so nothing is.
+            return;
+        }
+        let kind = call.kind();
+        let id = request_id.as_deref();
+        let work = |cx: &mut Cx<'_>| crate::ops::handle(cx, call, id, &params).map(Keep::Commit);
+        let answer = match kind {
+            CallKind::Read => self.read(batch, caller.clone(), work),
+            CallKind::Mutation => self.transact(batch, caller.clone(), work),
+        };
+        let request_id = if kind == CallKind::Mutation { request_id } else { None };
+        self.settle(batch, answer, request_id, caller, reply);
+    }
+
+    fn settle(
+        &mut self,
+        batch: &mut Batch,
+        answer: Result<Answer, ErrorBody>,
+        request_id: Option<String>,
+        caller: CallerFacts,
+        reply: Reply,
+    ) {
+        match answer {
+            Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
+            Ok(Answer::Wait(wait)) => self.waits.add(Waiting { wait, request_id, caller, reply }),
+            Err(error) => batch.replies.push((reply, Err(error))),
+        }
+    }
+
+    /// Runs something that nobody asked for by a call. Says whether it went well.
+    fn note(
+        &mut self,
+        batch: &mut Batch,
+        doing: &str,
+        work: impl FnOnce(&mut Cx<'_>) -> Result<(), OpError>,
+    ) -> bool {
+        let done = self.transact(batch, CallerFacts::default(), |cx| work(cx).map(Keep::Commit));
+        done.or_log(doing).is_some()
+    }
+
+    fn wake_due(&mut self, batch: &mut Batch) {
+        let now = self.clock.now();
+        for waiting in self.waits.take_due(now) {
+            self.wake(batch, waiting, Wake::Deadline);
+        }
+    }
+
+    /// Asks those again whom the changes of this batch concern, until nothing more comes of it.
+    fn wake_concerned(&mut self, batch: &mut Batch) {
+        loop {
+            let news = std::mem::take(&mut batch.news);
+            if news.is_empty() {
+                break;
+            }
+            for waiting in self.waits.take_concerned(&news) {
+                self.wake(batch, waiting, Wake::Changed);
+            }
+        }
+        for run in std::mem::take(&mut batch.fenced) {
+            self.cancel_waits(batch, &run);
+        }
+    }
+
+    fn wake(&mut self, batch: &mut Batch, waiting: Waiting, wake: Wake) {
+        let Waiting { wait, request_id, caller, reply } = waiting;
+        let id = request_id.as_deref();
+        let again = wait.clone();
+        let answer = self.transact(batch, caller.clone(), |cx| {
+            crate::ops::handle_wake(cx, again, wake, id).map(|answer| match answer {
+                Answer::Done(_) => Keep::Commit(answer),
+                Answer::Wait(_) => Keep::Abort(answer),
+            })
+        });
+        let answer = match answer {
+            Ok(Answer::Wait(wait)) if wake == Wake::Deadline => {
+                Err(OpError::Bug(format!("a call waits past its deadline: {:?}", wait.on)).into())
+            }
+            other => other,
+        };
+        self.settle(batch, answer, request_id, caller, reply);
+    }
+
+    /// Lets those go who waited on a Run's mailbox for an earlier binding and were not answered.
+    fn cancel_waits(&mut self, batch: &mut Batch, run: &RunId) {
+        let generation = batch
+            .settle()
+            .and_then(|()| self.store.read())
+            .and_then(|tx| tx.get::<Run>(run.as_str()))
+            .or_log("look up a Run that was bound anew")
+            .flatten()
+            .map_or(u64::MAX, |run| run.consumer_generation);
+        for waiting in self.waits.take_fenced(run, generation) {
+            let error = ErrorBody::new(
+                ErrorCode::ConsumerFenced,
+                format!("{run} was bound to another consumer while this call waited."),
+            )
+            .next_step(format!("orca orchestration run-show --id {run} --json"));
+            batch.replies.push((waiting.reply, Err(error)));
+        }
+    }
+
+    /// Runs `work` in a transaction of its own. What it leaves goes into the batch.
+    fn transact<R>(
+        &mut self,
+        batch: &mut Batch,
+        caller: CallerFacts,
+        work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
+    ) -> Result<R, ErrorBody> {
+        batch.settle().map_err(OpError::from)?;
+        let tx = self.store.write().map_err(OpError::from)?;
+        self.with_cx(batch, tx, caller, work)
+    }
+
+    fn read<R>(
+        &mut self,
+        batch: &mut Batch,
+        caller: CallerFacts,
+        work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
+    ) -> Result<R, ErrorBody> {
+        batch.settle().map_err(OpError::from)?;
+        let tx = self.store.read().map_err(OpError::from)?;
+        let work = |cx: &mut Cx<'_>| {
+            work(cx).map(|keep| match keep {
+                Keep::Commit(result) | Keep::Abort(result) => Keep::Abort(result),
+            })
+        };
+        self.with_cx(batch, tx, caller, work)
+    }
+
+    fn with_cx<R>(
+        &mut self,
+        batch: &mut Batch,
+        tx: Tx,
+        caller: CallerFacts,
+        work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
+    ) -> Result<R, ErrorBody> {
+        let world = LiveWorld { waiting: self.waits.runs(), terminals: &self.terminals };
+        let now = self.clock.now();
+        let ids = self.ids.as_mut();
+        let mut cx = Cx::new(tx, now, ids, &self.rules, &world, &self.runtime_id, caller);
+        // The transaction stays outside the closure: it must not be dropped while unwinding.
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            let keep = work(&mut cx)?;
+            let views = match &keep {
+                Keep::Commit(_) if !self.hub.is_empty() => super::batch::views(&cx.tx)?,
+                Keep::Commit(_) | Keep::Abort(_) => super::batch::Views::default(),
+            };
+            Ok::<_, OpError>((keep, views))
+        }));
+        match result {
+            Ok(Ok((Keep::Commit(result), views))) => {
+                let (tx, left) = cx.finish();
+                batch.hold(tx, left, views);
+                Ok(result)
+            }
+            Ok(Ok((Keep::Abort(result), _))) => {
+                let (_, left) = cx.finish();
+                batch.acts.extend(left.acts);
+                Ok(result)
+            }
+            Ok(Err(error)) => Err(error.into()),
+            Err(_) => {
+                drop(cx);
+                Err(OpError::Bug(String::from("a command panicked; the log has the details")).into())
+            }
+        }
+    }
+
+    /// Makes the batch durable and then tells everybody. None: the disk refused.
+    fn finish(&mut self, batch: Batch) -> Option<()> {
+        if batch.is_written() {
+            fault::pass(Point::BeforeCommit);
+        }
+        let has_outcome = batch.has_outcome;
+        let done = match batch.commit(&self.store) {
+            Ok(done) => done,
+            Err(refused) => {
+                log(format_args!("the disk refused a commit, the server ends: {}", refused.error));
+                refused.answer_all();
+                return None;
+            }
+        };
+        if done.is_written {
+            fault::pass(Point::AfterCommit);
+        }
+        if has_outcome {
+            fault::pass(Point::AfterOutcome);
+        }
+        self.tell(done);
+        Some(())
+    }
+
+    fn tell(&mut self, done: Done) {
+        let Done { change, replies, effects, acts, ended, attached, resyncs, is_written: _ } = done;
+        if !change.is_empty() {
+            self.hub.publish(change.into_change(self.clock.now()));
+        }
+        for (reply, answer) in replies {
+            // A caller that left reads its answer from the ledger when it comes back.
+            drop(reply.send(answer));
+        }
+        effects.into_iter().for_each(|effect| self.effects.begin(effect));
+        acts.into_iter().for_each(|act| self.act(act));
+        ended.iter().for_each(|terminal| self.terminals.collected(terminal));
+        attached.into_iter().for_each(|subscriber| self.attach(subscriber));
+        resyncs.into_iter().for_each(|id| self.send_snapshot(id));
+    }
+
+    fn act(&self, act: Act) {
+        match act {
+            Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
+            Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
+            Act::CancelWaits { .. } => {}
+        }
+    }
+
+    fn attach(&mut self, subscriber: Subscriber) {
+        let id = subscriber.id;
+        self.hub.add(subscriber);
+        self.send_snapshot(id);
+    }
+
+    fn send_snapshot(&mut self, id: u64) {
+        let rows = self.store.read().map_err(OpError::from).and_then(|tx| {
+            let seq = tx.last_event_seq()?;
+            Ok((crate::ops::view::snapshot(&tx)?, seq))
+        });
+        let Some((rows, seq)) = rows.map_err(ErrorBody::from).or_log("make a snapshot") else { return };
+        let rest = Snapshot { seq, live: self.terminals.live_rows(), now: self.clock.now() };
+        self.hub.send_snapshot(id, rows, rest);
+    }
+
+    fn end(mut self, ended: Ended) -> Ended {
+        let reason = match ended {
+            Ended::Stopped => "stop",
+            Ended::Restarting => "restart",
+            Ended::Failed => "the disk refused to store anything",
+        };
+        self.hub.close(reason);
+        // Dropping the replies of waiting calls closes their connections; their callers come back to
+        // the next server with the same request.
+        drop(self.waits.take_all());
+        ended
+    }
+}
+
+enum Next {
+    Command(Command),
+    Deadline,
+    Closed,
+}

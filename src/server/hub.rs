@@ -1,0 +1,160 @@
+//! Changes to attached screens: fan-out through bounded queues. A screen that does not keep up is
+//! cut to a resync: it misses changes, and gets a snapshot once it has read what it was sent. The
+//! engine never waits for anybody.
+
+use crate::base::clock::Timestamp;
+use crate::base::report::{OrLog as _, log};
+use crate::proto::event::{Change, LiveRow, RowView};
+use crate::proto::frame::{self, FrameKind};
+use crate::proto::screen::ServerFrame;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::mpsc;
+
+/// How many changes may wait for one screen.
+pub const QUEUE: usize = 256;
+/// Rows in one frame of a snapshot, so that it stays far below the frame limit.
+const ROWS_PER_FRAME: usize = 1_000;
+
+/// Encoded bytes that several screens share.
+pub type Bytes = Arc<Vec<u8>>;
+
+/// An attached screen, as the engine sees it.
+#[derive(Debug)]
+pub struct Subscriber {
+    pub id: u64,
+    pub queue: mpsc::Sender<Bytes>,
+    /// Set while changes are lost to it; its connection asks for a resync when it is through.
+    pub is_behind: Arc<AtomicBool>,
+}
+
+/// All attached screens.
+#[derive(Debug, Default)]
+pub struct Hub {
+    subscribers: Vec<Subscriber>,
+}
+
+impl Hub {
+    /// Takes a screen in; the caller sends it a snapshot next.
+    pub fn add(&mut self, subscriber: Subscriber) {
+        self.forget_gone();
+        self.subscribers.push(subscriber);
+    }
+
+    /// The number of screens.
+    pub fn len(&self) -> usize {
+        self.subscribers.iter().filter(|one| !one.queue.is_closed()).count()
+    }
+
+    /// Nobody watches, so nothing needs to be encoded.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sends a change to every screen that keeps up.
+    pub fn publish(&mut self, change: Change) {
+        self.forget_gone();
+        if self.subscribers.is_empty() {
+            return;
+        }
+        let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) else { return };
+        for subscriber in &self.subscribers {
+            if !subscriber.is_behind.load(Ordering::Acquire) {
+                send(subscriber, &bytes);
+            }
+        }
+    }
+
+    /// Sends everything to one screen; from here on it gets changes again.
+    pub fn send_snapshot(&mut self, id: u64, rows: Vec<RowView>, rest: Snapshot) {
+        let Some(subscriber) = self.subscribers.iter().find(|one| one.id == id) else { return };
+        subscriber.is_behind.store(false, Ordering::Release);
+        let mut rows = rows.into_iter().peekable();
+        let mut live = Some(rest.live);
+        let mut is_first = true;
+        while is_first || rows.peek().is_some() {
+            let change = Change {
+                seq: rest.seq,
+                is_snapshot: is_first,
+                rows: rows.by_ref().take(ROWS_PER_FRAME).collect(),
+                live: live.take().unwrap_or_default(),
+                now: rest.now,
+                ..Change::default()
+            };
+            is_first = false;
+            if let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) {
+                send(subscriber, &bytes);
+            }
+        }
+    }
+
+    /// Tells every screen that the server goes.
+    pub fn close(&mut self, reason: &str) {
+        if let Some(bytes) = encode(&ServerFrame::Closing { reason: reason.to_owned() }) {
+            self.subscribers.iter().for_each(|subscriber| send(subscriber, &bytes));
+        }
+        self.subscribers.clear();
+    }
+
+    fn forget_gone(&mut self) {
+        self.subscribers.retain(|one| !one.queue.is_closed());
+    }
+}
+
+/// What a snapshot carries beside its rows.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub seq: u64,
+    pub live: Vec<LiveRow>,
+    pub now: Timestamp,
+}
+
+fn send(subscriber: &Subscriber, bytes: &Bytes) {
+    if let Err(mpsc::error::TrySendError::Full(_)) = subscriber.queue.try_send(Arc::clone(bytes)) {
+        log(format_args!("screen {} does not keep up; it will get a snapshot", subscriber.id));
+        subscriber.is_behind.store(true, Ordering::Release);
+    }
+}
+
+/// A control frame's bytes.
+pub fn encode(message: &ServerFrame) -> Option<Bytes> {
+    let json = serde_json::to_vec(message).or_log("encode a frame")?;
+    frame::encode(FrameKind::Control, &json).or_log("send a frame").map(Arc::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_screen_is_cut_and_the_others_get_everything() {
+        let mut hub = Hub::default();
+        let (slow, mut slow_inbox) = mpsc::channel(2);
+        let (quick, mut quick_inbox) = mpsc::channel(QUEUE);
+        let is_behind = Arc::new(AtomicBool::new(false));
+        hub.add(Subscriber { id: 1, queue: slow, is_behind: Arc::clone(&is_behind) });
+        hub.add(Subscriber { id: 2, queue: quick, is_behind: Arc::default() });
+        for seq in 1..=5 {
+            hub.publish(Change { seq, ..Change::default() });
+        }
+        let count = |inbox: &mut mpsc::Receiver<Bytes>| std::iter::from_fn(|| inbox.try_recv().ok()).count();
+        assert_eq!(count(&mut quick_inbox), 5);
+        assert_eq!(count(&mut slow_inbox), 2);
+        assert!(is_behind.load(Ordering::Acquire));
+        let rest = Snapshot { seq: 5, live: Vec::new(), now: Timestamp(0) };
+        hub.send_snapshot(1, Vec::new(), rest);
+        hub.publish(Change { seq: 6, ..Change::default() });
+        assert_eq!(count(&mut slow_inbox), 2);
+        assert!(!is_behind.load(Ordering::Acquire));
+    }
+
+    #[test]
+    fn screens_that_left_are_forgotten() {
+        let mut hub = Hub::default();
+        let (queue, inbox) = mpsc::channel(2);
+        hub.add(Subscriber { id: 1, queue, is_behind: Arc::default() });
+        assert_eq!(hub.len(), 1);
+        drop(inbox);
+        assert!(hub.is_empty());
+    }
+}

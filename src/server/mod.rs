@@ -1,0 +1,144 @@
+//! The daemon: the only async, the only owner of live things.
+//!
+//! Started on demand, detached, one per state directory ([`boot`]). [`engine`] is the single writer
+//! on a thread of its own; [`conn`] serves clients on a small async runtime; each terminal has a
+//! thread ([`terminals`]); effects run on threads of their own ([`effects`]) and come back to the
+//! engine as outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
+//! only way to recover there is.
+
+mod batch;
+pub mod boot;
+mod command;
+mod conn;
+mod effects;
+mod engine;
+pub mod fault;
+mod host;
+mod hub;
+mod peer;
+mod rules;
+mod screens;
+mod terminals;
+mod waits;
+mod world;
+mod writer;
+
+use crate::base::path::StateDir;
+use crate::base::report::{OrLog as _, log};
+use crate::config::env::Environment;
+use crate::proto::error::ErrorBody;
+use boot::Booted;
+use command::INBOX;
+use effects::Effects;
+use engine::{Ended, Engine};
+use host::Host;
+use std::sync::Arc;
+use std::time::Duration;
+use terminals::Terminals;
+use tokio::net::UnixListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+/// How long clients may take to hear the last of a server that ends.
+const DRAIN: Duration = Duration::from_secs(2);
+
+/// Runs a server until it is told to end. Gives the exit code.
+///
+/// With `is_detached` it leaves its session and tells its starter on standard output, as one
+/// [`crate::proto::server::StartReport`], how the start went.
+pub fn run(environment: &Environment, is_detached: bool) -> u8 {
+    let uid = rustix::process::getuid().as_raw();
+    let dir = environment.state_dir(uid);
+    let booted = match boot::boot(&dir, uid, is_detached) {
+        Ok(booted) => booted,
+        Err(failed) => return boot::report_failure(failed, is_detached),
+    };
+    match serve(booted, &dir, environment, uid, is_detached) {
+        Ok(()) => 0,
+        Err(error) => boot::report_failure(boot::NotStarted::Failed(error), is_detached),
+    }
+}
+
+fn serve(
+    booted: Booted,
+    dir: &StateDir,
+    environment: &Environment,
+    uid: u32,
+    is_detached: bool,
+) -> Result<(), ErrorBody> {
+    let Booted { lock, listener, store } = booted;
+    let config = rules::read_config(environment);
+    let rules = rules::resolve(dir, environment, &config);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .max_blocking_threads(16)
+        .thread_name("orca-conn")
+        .enable_all()
+        .build()
+        .map_err(|error| boot::system_error("start its threads", &error))?;
+    let (inbox, commands) = mpsc::channel(INBOX);
+    let terminals = Arc::new(Terminals::default());
+    let runtime_id = format!("rt_{}", uuid::Uuid::new_v4().simple());
+    let effects = Effects { inbox: inbox.clone() };
+    let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects);
+    let open = engine.recover()?;
+    let (ended, engine_ended) = oneshot::channel();
+    let handle = runtime.handle().clone();
+    std::thread::Builder::new()
+        .name(String::from("orca-engine"))
+        .spawn(move || {
+            // Nobody listens only when the server is past caring.
+            if ended.send(engine.run(commands, &handle, open)).is_err() {
+                log(format_args!("the engine ended after its server"));
+            }
+        })
+        .map_err(|error| boot::system_error("start its engine", &error))?;
+    let state_dir = dir.root().display().to_string();
+    let host = Arc::new(Host::new(inbox, runtime_id, terminals, state_dir, uid));
+    boot::report_ready(is_detached);
+    let end = runtime.block_on(accept(host, listener, engine_ended));
+    log(format_args!("the server ends: {end:?}"));
+    std::fs::remove_file(dir.socket()).or_log("remove the socket");
+    drop(lock);
+    // Blocking jobs that still run have nobody to tell.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+/// Serves clients until the engine ends or a signal comes.
+async fn accept(
+    host: Arc<Host>,
+    listener: std::os::unix::net::UnixListener,
+    mut engine_ended: oneshot::Receiver<Ended>,
+) -> Option<Ended> {
+    let listener = UnixListener::from_std(listener).or_log("listen")?;
+    let mut terminate = signal(SignalKind::terminate()).or_log("hear signals")?;
+    let mut interrupt = signal(SignalKind::interrupt()).or_log("hear signals")?;
+    let (closing, is_closing) = watch::channel(false);
+    let mut clients = JoinSet::new();
+    let ended = loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    clients.spawn(conn::serve(Arc::clone(&host), stream, is_closing.clone()));
+                }
+                Err(error) => {
+                    // Out of descriptors, most likely: those who are here go on.
+                    log(format_args!("a client could not be taken in: {error}"));
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            },
+            ended = &mut engine_ended => break ended.ok(),
+            _ = terminate.recv() => break Some(Ended::Restarting),
+            _ = interrupt.recv() => break Some(Ended::Restarting),
+            Some(_) = clients.join_next(), if !clients.is_empty() => {}
+        }
+    };
+    drop(listener);
+    // Every client holds a receiver; with none left nobody needs to know.
+    closing.send_replace(true);
+    let drained = async { while clients.join_next().await.is_some() {} };
+    tokio::time::timeout(DRAIN, drained).await.or_log("clients did not leave in time");
+    ended
+}

@@ -1,0 +1,175 @@
+//! Calls that wait: kept with the way back to their caller, asked again when something changed that
+//! could answer them, and at their deadline. A caller that is gone no longer waits.
+
+use super::command::Reply;
+use crate::base::clock::Timestamp;
+use crate::base::id::{RunId, TerminalId};
+use crate::ops::cx::{CallerFacts, Wait, WaitOn};
+use std::collections::BTreeSet;
+
+/// One waiting call.
+#[derive(Debug)]
+pub struct Waiting {
+    pub wait: Wait,
+    pub request_id: Option<String>,
+    pub caller: CallerFacts,
+    pub reply: Reply,
+}
+
+/// All waiting calls, in the order they came.
+#[derive(Debug, Default)]
+pub struct Waits {
+    waiting: Vec<Waiting>,
+}
+
+/// What changed, for the choice of whom to ask again.
+#[derive(Debug, Default)]
+pub struct News {
+    /// Names of tables with changed rows.
+    pub tables: BTreeSet<&'static str>,
+    /// Terminals whose live state changed.
+    pub live: BTreeSet<TerminalId>,
+}
+
+impl News {
+    /// Nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.live.is_empty()
+    }
+}
+
+impl Waits {
+    /// Takes a call in.
+    pub fn add(&mut self, waiting: Waiting) {
+        self.waiting.push(waiting);
+    }
+
+    /// The Runs on whose mailbox somebody waits who is still there.
+    pub fn runs(&self) -> BTreeSet<RunId> {
+        let live = self.waiting.iter().filter(|one| !one.reply.is_closed());
+        live.filter_map(|one| match &one.wait.on {
+            WaitOn::RunMail { run, .. } => Some(run.clone()),
+            WaitOn::Mail { .. }
+            | WaitOn::Answer { .. }
+            | WaitOn::WorkerStart { .. }
+            | WaitOn::WorkerEnd { .. }
+            | WaitOn::Effect { .. }
+            | WaitOn::Terminal { .. } => None,
+        })
+        .collect()
+    }
+
+    /// When the next deadline is.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.waiting.iter().filter_map(|one| one.wait.deadline).min()
+    }
+
+    /// Takes out the calls that `news` may answer.
+    pub fn take_concerned(&mut self, news: &News) -> Vec<Waiting> {
+        self.take(|one| is_concerned(&one.wait.on, news))
+    }
+
+    /// Takes out the calls whose deadline has passed.
+    pub fn take_due(&mut self, now: Timestamp) -> Vec<Waiting> {
+        self.take(|one| one.wait.deadline.is_some_and(|deadline| deadline <= now))
+    }
+
+    /// Takes out the calls on the mailbox of a Run that was bound anew since they began.
+    pub fn take_fenced(&mut self, bound: &RunId, current: u64) -> Vec<Waiting> {
+        self.take(|one| {
+            matches!(&one.wait.on, WaitOn::RunMail { run, generation, .. } if run == bound && *generation < current)
+        })
+    }
+
+    /// Takes out everything, at the end.
+    pub fn take_all(&mut self) -> Vec<Waiting> {
+        std::mem::take(&mut self.waiting)
+    }
+
+    fn take(&mut self, wanted: impl Fn(&Waiting) -> bool) -> Vec<Waiting> {
+        self.waiting.retain(|one| !one.reply.is_closed());
+        let (taken, kept) = std::mem::take(&mut self.waiting).into_iter().partition(|one| wanted(one));
+        self.waiting = kept;
+        taken
+    }
+}
+
+/// Whether changes like these can answer the wait. Asking in vain costs a little; not asking would
+/// leave a caller waiting.
+fn is_concerned(on: &WaitOn, news: &News) -> bool {
+    match on {
+        WaitOn::RunMail { .. } | WaitOn::Mail { .. } => {
+            ["message", "delivery", "run", "dispatch"].iter().any(|table| news.tables.contains(table))
+        }
+        WaitOn::Answer { .. }
+        | WaitOn::WorkerStart { .. }
+        | WaitOn::WorkerEnd { .. }
+        | WaitOn::Effect { .. } => !news.tables.is_empty(),
+        WaitOn::Terminal { terminal, .. } => news.live.contains(terminal) || news.tables.contains("terminal"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    fn waiting(
+        on: WaitOn,
+        deadline: Option<i64>,
+    ) -> (Waiting, oneshot::Receiver<Result<serde_json::Value, crate::proto::error::ErrorBody>>) {
+        let (reply, answer) = oneshot::channel();
+        let wait = Wait { on, deadline: deadline.map(Timestamp), began: Timestamp(0) };
+        (Waiting { wait, request_id: None, caller: CallerFacts::default(), reply }, answer)
+    }
+
+    fn run_mail(run: &str, generation: u64) -> WaitOn {
+        let run = RunId::parse(run).unwrap();
+        WaitOn::RunMail { run, generation, types: Vec::new(), acknowledged: None, by: String::new() }
+    }
+
+    #[test]
+    fn a_caller_that_left_no_longer_waits() {
+        let mut waits = Waits::default();
+        let (one, answer) = waiting(run_mail("run_a", 1), None);
+        waits.add(one);
+        assert_eq!(waits.runs().len(), 1);
+        drop(answer);
+        assert!(waits.runs().is_empty());
+        assert!(waits.take_due(Timestamp(i64::MAX)).is_empty());
+        assert!(waits.take_all().is_empty());
+    }
+
+    #[test]
+    fn only_those_whom_the_news_concern_are_asked() {
+        let mut waits = Waits::default();
+        let terminal = TerminalId::parse("term_1").unwrap();
+        let (mail, _a) = waiting(run_mail("run_a", 1), None);
+        let (screen, _b) =
+            waiting(WaitOn::Terminal { terminal: terminal.clone(), condition: String::new() }, None);
+        waits.add(mail);
+        waits.add(screen);
+        let live = News { live: BTreeSet::from([terminal]), ..News::default() };
+        assert_eq!(waits.take_concerned(&live).len(), 1);
+        assert!(
+            waits.take_concerned(&News { tables: BTreeSet::from(["gate"]), ..News::default() }).is_empty()
+        );
+        assert_eq!(
+            waits.take_concerned(&News { tables: BTreeSet::from(["message"]), ..News::default() }).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn deadlines_and_fences() {
+        let mut waits = Waits::default();
+        let (early, _a) = waiting(run_mail("run_a", 1), Some(5));
+        let (late, _b) = waiting(run_mail("run_b", 2), Some(9));
+        waits.add(late);
+        waits.add(early);
+        assert_eq!(waits.next_deadline(), Some(Timestamp(5)));
+        assert_eq!(waits.take_due(Timestamp(5)).len(), 1);
+        assert!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 2).is_empty());
+        assert_eq!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 3).len(), 1);
+    }
+}

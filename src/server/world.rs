@@ -1,0 +1,72 @@
+//! What verbs may ask about the living world: an answer of the moment, without side effects.
+
+use super::terminals::Terminals;
+use crate::base::id::{RunId, TerminalId};
+use crate::ops::cx::{LiveFacts, OutputPage, ReadWish, World};
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+/// The most reported files that are looked for; the rest is believed.
+const MAX_FILES: usize = 200;
+
+/// The world at the moment of one transaction.
+#[derive(Debug)]
+pub struct LiveWorld<'a> {
+    /// The Runs on whose mailbox somebody waits.
+    pub waiting: BTreeSet<RunId>,
+    pub terminals: &'a Terminals,
+}
+
+impl World for LiveWorld<'_> {
+    fn has_waiter(&self, run: &RunId) -> bool {
+        self.waiting.contains(run)
+    }
+
+    fn missing_files(&self, root: &str, files: &[String]) -> Vec<String> {
+        let is_missing = |file: &&String| !is_inside(Path::new(root), Path::new(file));
+        files.iter().take(MAX_FILES).filter(is_missing).cloned().collect()
+    }
+
+    fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
+        self.terminals.live_facts(terminal)
+    }
+
+    fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
+        self.terminals.read_output(terminal, wish)
+    }
+}
+
+/// Whether `file` exists below `root`. `..` and links that lead outside count as missing.
+fn is_inside(root: &Path, file: &Path) -> bool {
+    if file.components().any(|part| part == Component::ParentDir) {
+        return false;
+    }
+    match (root.canonicalize(), root.join(file).canonicalize()) {
+        (Ok(root), Ok(file)) => file.starts_with(root),
+        (Err(_), _) | (_, Err(_)) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_looked_for_below_the_root_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("tree");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        std::fs::write(root.join("src/a b.rs"), "").unwrap();
+        std::fs::write(dir.path().join("outside"), "").unwrap();
+        std::os::unix::fs::symlink(dir.path().join("outside"), root.join("link")).unwrap();
+        let check = |file: &str, expected: bool| {
+            assert_eq!(is_inside(&root, Path::new(file)), expected, "{file}");
+        };
+        check("src/a b.rs", true);
+        check(root.join("src/a b.rs").to_str().unwrap(), true);
+        check("src/none.rs", false);
+        check("../outside", false);
+        check("link", false);
+        check("/etc/passwd", false);
+    }
+}

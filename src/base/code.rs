@@ -60,6 +60,7 @@ codes! {
     AnswerConflict = "answer_conflict", "The question was already answered differently.";
     TaskNotStartable = "task_not_startable", "The Task's state, a live worker or the retry rule forbids this.";
     AgentUnconfigured = "agent_unconfigured", "The agent is unknown, not installed or not running there.";
+    InjectRejected = "inject_rejected", "The terminal runs no agent that a brief could be typed into.";
     TerminalWorktreeMismatch = "terminal_worktree_mismatch", "The terminal is in another worktree.";
     TerminalReleaseInProgress = "terminal_release_in_progress", "The terminal is being released.";
     TerminalBusy = "terminal_busy", "The terminal already carries an active Dispatch.";

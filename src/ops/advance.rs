@@ -9,7 +9,7 @@ use super::worker::{self, Choice, end, start};
 use super::worktree::{Made, Wanted};
 use super::{caller, terminal, view, worktree};
 use crate::agent::launch::BriefDelivery;
-use crate::base::id::{EffectId, TerminalId};
+use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::effect::{Effect, OpenEffect, Outcome};
@@ -206,9 +206,29 @@ fn prompt_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Resul
         Outcome::PromptDelivered { is_confirmed: false } => {
             start::delivered(cx, dispatch, PromptDelivery::Unconfirmed)
         }
-        Outcome::Failed { message, .. } => start::failed(cx, dispatch, Stage::DispatchInput, &message),
+        Outcome::Failed { message, .. } => match cx.tx.get::<Worker>(dispatch.as_str())? {
+            Some(_) => start::failed(cx, dispatch, Stage::DispatchInput, &message),
+            None => injection_failed(cx, dispatch, &message),
+        },
         Outcome::Unknown { .. } => start::delivered(cx, dispatch, PromptDelivery::Unconfirmed),
         other => Err(OpError::Bug(format!("a prompt ended as {other:?}"))),
+    }
+}
+
+/// An attempt without a worker never got its brief: it is lost like any other (contract 11.3).
+fn injection_failed(cx: &mut Cx<'_>, id: &DispatchId, message: &str) -> Result<(), OpError> {
+    let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())?.filter(|found| found.status.is_active()) else {
+        return Ok(());
+    };
+    let reason = format!("its brief could not be typed: {message}");
+    settle::lose(cx, &dispatch, Loss::Injection, &reason)?;
+    let terminal = match &dispatch.assignee_handle {
+        Some(handle) => cx.tx.get::<Terminal>(handle.as_str())?,
+        None => None,
+    };
+    match terminal {
+        Some(terminal) => escalate(cx, &dispatch, &terminal, &reason),
+        None => Ok(()),
     }
 }
 

@@ -1,11 +1,205 @@
-//! `dispatch-show`: the newest attempt at a Task, its brief, and the timeline of all attempts.
+//! Attempts themselves: how one is opened, the low-level `dispatch` that opens one without a Worker, and
+//! `dispatch-show` with the brief and the timeline of all attempts.
 
+use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
-use super::error::OpError;
-use super::{caller, reply, task, worker};
-use crate::model::dispatch::Dispatch;
-use crate::proto::dispatch::{DispatchShow, DispatchShown, History};
+use super::error::{OpError, invalid, refuse};
+use super::{reply, task, worker};
+use crate::base::clock::Timestamp;
+use crate::base::code::ErrorCode;
+use crate::base::id::{DispatchId, new_proof};
+use crate::model::dispatch::{Dispatch, DispatchState};
+use crate::model::effect::Effect;
+use crate::model::event::{EventKind, Fact};
+use crate::model::plan;
+use crate::model::resource::{ReleaseState, Resource};
+use crate::model::run::Run;
+use crate::model::task::{Task, TaskInput};
+use crate::model::terminal::{Terminal, TerminalLife};
+use crate::proto::dispatch::{self as wire, DispatchShow, DispatchShown, Dispatched, History};
 use crate::proto::row::DispatchRow;
+
+/// How long a brief that is typed may wait for its agent.
+const INJECT_TIMEOUT_MS: u64 = 60_000;
+
+/// An attempt before it is accepted.
+pub struct NewAttempt<'a> {
+    pub depth: u32,
+    pub creator: &'a Caller,
+    pub retry_of: Option<DispatchId>,
+    /// Where it runs, if that is known already; then it counts as dispatched at once.
+    pub terminal: Option<&'a Terminal>,
+    pub is_supervised: bool,
+}
+
+/// Opens the next attempt at a Task that may have one: the Task is `dispatched` before any process
+/// exists (contract 3.1).
+pub fn open(cx: &mut Cx<'_>, task: &mut Task, new: NewAttempt<'_>) -> Result<Dispatch, OpError> {
+    let input = if new.retry_of.is_some() { TaskInput::Retry } else { TaskInput::Dispatch };
+    task.status = task.status.next(input)?;
+    task.result = None;
+    task.completed_at = None;
+    task.n_attempts += 1;
+    cx.tx.put(task)?;
+    let (id, proof) = (DispatchId::new(cx.ids), new_proof(cx.ids));
+    let dispatch = row(cx.now, task, new, id, proof);
+    cx.tx.put(&dispatch)?;
+    let detail = format!("attempt {} accepted", dispatch.attempt);
+    cx.emit(Fact::new(EventKind::AttemptStarted, detail).of_dispatch(&dispatch))?;
+    Ok(dispatch)
+}
+
+/// The row of a Task's newest attempt.
+fn row(now: Timestamp, task: &Task, new: NewAttempt<'_>, id: DispatchId, proof: String) -> Dispatch {
+    let terminal = new.terminal;
+    Dispatch {
+        id,
+        run_id: task.run_id.clone(),
+        task_id: task.id.clone(),
+        attempt: task.n_attempts,
+        assignee_handle: terminal.map(|terminal| terminal.id.clone()),
+        assignee_pane_key: terminal.map(|terminal| terminal.pane_key.clone()),
+        process_incarnation: terminal.map(|terminal| terminal.incarnation.clone()),
+        status: if terminal.is_some() { DispatchState::Dispatched } else { DispatchState::Pending },
+        failure_count: task.n_failed_in_row,
+        last_failure: None,
+        dispatched_at: terminal.map(|_| now),
+        completed_at: None,
+        created_at: now,
+        last_heartbeat_at: None,
+        last_phase: None,
+        revoked_at: None,
+        depth: new.depth,
+        creator_handle: new.creator.handle().to_owned(),
+        retry_of: new.retry_of,
+        proof,
+        is_supervised: new.is_supervised,
+    }
+}
+
+/// How deep an attempt of this caller would be, where that is allowed (contract 3.10).
+pub fn check_depth(cx: &Cx<'_>, caller: &Caller) -> Result<u32, OpError> {
+    let depth = plan::child_depth(caller.dispatch.as_ref());
+    if depth <= cx.rules.max_depth {
+        return Ok(depth);
+    }
+    Err(refuse(
+        ErrorCode::NestedWorkerDepthExceeded,
+        "Workers may not start workers this deep; nothing was done.",
+    )
+    .with("effectsApplied", false)
+    .next_step("orca orchestration send --type escalation --subject \"This needs more workers\" --json")
+    .into())
+}
+
+/// The terminal with this handle, running and without an attempt of its own.
+pub fn free_terminal(cx: &Cx<'_>, handle: &str) -> Result<Terminal, OpError> {
+    let terminal = caller::named_terminal(cx, handle)?;
+    let list = "orca terminal list --json";
+    if terminal.life != TerminalLife::Running {
+        return Err(refuse(ErrorCode::TerminalGone, format!("{} runs no process any more.", terminal.id))
+            .next_step(list)
+            .into());
+    }
+    if let Some(active) = caller::active_dispatch(cx, &terminal)? {
+        return Err(refuse(
+            ErrorCode::TerminalBusy,
+            format!("{} is working on {} ({}).", terminal.id, active.task_id, active.id),
+        )
+        .with("dispatchId", &active.id)
+        .next_step(format!("orca orchestration worker-show --dispatch {} --json", active.id))
+        .into());
+    }
+    let resources = cx.tx.list::<Resource>("terminal", terminal.id.as_str(), usize::MAX)?;
+    let is_going = |resource: &Resource| {
+        matches!(resource.release, ReleaseState::Requested | ReleaseState::Releasing | ReleaseState::Unknown)
+    };
+    if resources.iter().any(is_going) {
+        return Err(refuse(
+            ErrorCode::TerminalReleaseInProgress,
+            format!("{} is being released.", terminal.id),
+        )
+        .next_step(list)
+        .into());
+    }
+    Ok(terminal)
+}
+
+/// `dispatch`: records an attempt in a running terminal and, with `--inject`, types the brief there.
+/// Nobody watches its start or cleans up after it.
+pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let (run, mut tried) = task::of_caller(cx, &caller, call.run.as_deref(), &call.task)?;
+    let depth = check_depth(cx, &caller)?;
+    if call.is_dry_run {
+        let new =
+            NewAttempt { depth, creator: &caller, retry_of: None, terminal: None, is_supervised: false };
+        return preview(cx, &run, &tried, call.to.as_deref(), new);
+    }
+    let Some(to) = call.to.as_deref() else {
+        return Err(invalid("dispatch needs --to, the handle of a terminal; only --dry-run goes without."));
+    };
+    worker::start::check_startable(cx, &tried, None)?;
+    let mut terminal = free_terminal(cx, to)?;
+    if call.is_inject && terminal.agent.is_none() {
+        return Err(refuse(
+            ErrorCode::InjectRejected,
+            format!("{} runs no agent that orca knows, so nothing was typed into it.", terminal.id),
+        )
+        .with("terminal", &terminal.id)
+        .with("reason", "no_agent")
+        .next_step(format!("orca orchestration worker-start --task {} --agent codex --json", tried.id))
+        .into());
+    }
+    let new = NewAttempt {
+        depth,
+        creator: &caller,
+        retry_of: None,
+        terminal: Some(&terminal),
+        is_supervised: false,
+    };
+    let dispatch = open(cx, &mut tried, new)?;
+    terminal.dispatch_id = Some(dispatch.id.clone());
+    terminal.run_id = Some(run.id.clone());
+    cx.tx.put(&terminal)?;
+    let agent = terminal.agent.as_deref();
+    let brief = worker::brief(cx, &run, &tried, &dispatch, terminal.id.as_str(), agent)?;
+    if call.is_inject {
+        let effect = Effect::DeliverPrompt {
+            terminal_id: terminal.id.clone(),
+            dispatch_id: dispatch.id.clone(),
+            text: brief.clone(),
+            timeout_ms: INJECT_TIMEOUT_MS,
+        };
+        cx.request(effect, Some(dispatch.id.clone()), None)?;
+    }
+    let warning = (!call.is_inject).then(|| {
+        format!("Recorded only: nothing was typed into {}. Give its agent the brief yourself.", terminal.id)
+    });
+    reply(&Dispatched {
+        dispatch: Some(DispatchRow::from(&dispatch)),
+        injected: call.is_inject,
+        dry_run: false,
+        preamble: call.is_preamble_returned.then_some(brief),
+        warning,
+    })
+}
+
+/// The brief that an attempt would get, with an id and a proof that stand for the real ones.
+fn preview(
+    cx: &Cx<'_>,
+    run: &Run,
+    task: &Task,
+    to: Option<&str>,
+    new: NewAttempt<'_>,
+) -> Result<Answer, OpError> {
+    let terminal = to.map(|to| caller::named_terminal(cx, to)).transpose()?;
+    let dispatch = row(cx.now, task, new, DispatchId::parse("ctx_preview")?, String::from("preview"));
+    let handle = terminal.as_ref().map_or("term_preview", |terminal| terminal.id.as_str());
+    let agent = terminal.as_ref().and_then(|terminal| terminal.agent.as_deref());
+    let preamble = Some(worker::brief(cx, run, task, &dispatch, handle, agent)?);
+    reply(&Dispatched { dispatch: None, injected: false, dry_run: true, preamble, warning: None })
+}
 
 /// `dispatch-show`.
 pub fn show(cx: &mut Cx<'_>, call: DispatchShow) -> Result<Answer, OpError> {

@@ -167,6 +167,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TaskUpdate(call) => task::update(cx, call),
 
         // Dispatch
+        AnyCall::Dispatch(call) => dispatch::dispatch(cx, call),
         AnyCall::DispatchShow(call) => dispatch::show(cx, call),
 
         // Worker

@@ -19,6 +19,8 @@ use serde_json::Value;
 pub enum Loss {
     /// The start itself failed at this stage: the Task is `failed` and needs `--retry-of`.
     Start(Stage),
+    /// The brief could not be typed into a terminal that was there already.
+    Injection,
     /// The agent's process ended.
     ProcessEnd,
     /// The terminal is gone and nobody saw how.
@@ -87,6 +89,7 @@ pub fn lose(cx: &mut Cx<'_>, dispatch: &Dispatch, loss: Loss, reason: &str) -> R
     end_dispatch(cx, dispatch, Some(reason), task.n_failed_in_row)?;
     let stage = match loss {
         Loss::Start(stage) => stage,
+        Loss::Injection => Stage::DispatchInput,
         Loss::ProcessEnd => Stage::ProcessExited,
         Loss::TerminalLost => Stage::TerminalMissing,
     };

@@ -183,14 +183,7 @@ fn state(text: &str) -> Result<TaskState, OpError> {
 /// `task-update` (contract 3.1 guards).
 pub fn update(cx: &mut Cx<'_>, call: TaskUpdate) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let mut task = named(cx, None, &call.id)?;
-    let run =
-        caller::run_to_change(cx, &caller, call.run.as_deref().or_else(|| owner_for_user(&caller, &task)))?;
-    if task.run_id != run.id {
-        return Err(named(cx, Some(&run.id), &call.id)
-            .err()
-            .unwrap_or_else(|| OpError::Bug(String::from("found"))));
-    }
+    let (_, mut task) = of_caller(cx, &caller, call.run.as_deref(), &call.id)?;
     if call.status.is_none() && call.deps.is_none() {
         return Err(invalid("task-update needs --status or --deps."));
     }
@@ -206,9 +199,14 @@ pub fn update(cx: &mut Cx<'_>, call: TaskUpdate) -> Result<Answer, OpError> {
     reply(&OneTask { task: view::task(&cx.tx, &task)? })
 }
 
-/// The person may name a Task of any Run without naming the Run.
-fn owner_for_user<'a>(caller: &Caller, task: &'a Task) -> Option<&'a str> {
-    caller.terminal.is_none().then(|| task.run_id.as_str())
+/// The Task with this id in the Run that the caller may change; the person may name a Task of any Run
+/// without naming the Run.
+pub fn of_caller(cx: &Cx<'_>, caller: &Caller, run: Option<&str>, id: &str) -> Result<(Run, Task), OpError> {
+    let task = named(cx, None, id)?;
+    let owner = caller.terminal.is_none().then(|| task.run_id.as_str());
+    let run = caller::run_to_change(cx, caller, run.or(owner))?;
+    let task = named(cx, Some(&run.id), id)?;
+    Ok((run, task))
 }
 
 fn change_deps(cx: &mut Cx<'_>, task: &mut Task, given: &[String]) -> Result<(), OpError> {

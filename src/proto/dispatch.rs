@@ -1,9 +1,48 @@
 //! Dispatch: calls and replies.
 
-use super::call;
 use super::row::DispatchRow;
+use super::{Call, CallKind, call};
 use crate::model::event::Event;
 use serde::{Deserialize, Serialize};
+
+/// `dispatch`: an attempt without a Worker, in a terminal that runs already (contract 11.3).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Dispatch {
+    pub task: String,
+    /// Not needed for a dry run.
+    pub to: Option<String>,
+    pub run: Option<String>,
+    pub from: Option<String>,
+    /// Type the brief into the terminal.
+    pub is_inject: bool,
+    pub is_dry_run: bool,
+    pub is_preamble_returned: bool,
+}
+
+impl Call for Dispatch {
+    const METHOD: &'static str = "orchestration.dispatch";
+    type Reply = Dispatched;
+    fn kind(&self) -> CallKind {
+        if self.is_dry_run { CallKind::Read } else { CallKind::Mutation }
+    }
+}
+
+/// The reply of `dispatch`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dispatched {
+    /// None for a dry run.
+    pub dispatch: Option<DispatchRow>,
+    /// The brief was handed to the terminal's queue.
+    pub injected: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preamble: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
 
 /// `dispatch-show`: the newest attempt at a Task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -117,6 +117,7 @@ calls! {
     TaskUpdate(task::TaskUpdate),
 
     // Dispatch
+    Dispatch(dispatch::Dispatch),
     DispatchShow(dispatch::DispatchShow),
 
     // Worker

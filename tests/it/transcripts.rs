@@ -113,8 +113,8 @@ fn play(script: &str) -> String {
                 played.push_str(&direct(&mut world, rest));
             }
             "% " => {
-                world.happen(rest);
                 writeln!(played, "{line}").unwrap();
+                played.push_str(&world.happen(rest));
             }
             "$ " => {
                 writeln!(played, "{line}").unwrap();

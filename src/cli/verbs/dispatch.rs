@@ -1,11 +1,79 @@
-//! `dispatch-show`.
+//! `dispatch` and `dispatch-show`.
 
 use crate::base::text::one_line;
-use crate::cli::args::FleetArg;
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg};
 use crate::cli::verb::Verb;
-use crate::proto::dispatch::{DispatchShow, DispatchShown};
+use crate::proto::dispatch::{Dispatch, DispatchShow, DispatchShown, Dispatched};
 use crate::proto::error::ErrorBody;
+use crate::proto::row::DispatchRow;
 use clap::Args;
+
+/// An attempt on one line: id, number, state, where, and how it failed.
+fn line(dispatch: &DispatchRow) -> String {
+    let mut line = format!("{}  attempt #{}  {}", dispatch.id, dispatch.attempt, dispatch.status);
+    if let Some(handle) = &dispatch.assignee_handle {
+        line.push_str(&format!("  in {handle}"));
+    }
+    if let Some(failure) = &dispatch.last_failure {
+        line.push_str(&format!("  {}", one_line(failure)));
+    }
+    line
+}
+
+/// Records an attempt at a task in a terminal that runs already. Nobody watches it: `worker-start` does.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration dispatch --task task_0123456789ab --to term_0123456789ab --inject --json"
+)]
+pub struct DispatchArgs {
+    /// The task; it must be ready.
+    #[arg(long)]
+    task: String,
+    /// The terminal that is to do it; only --dry-run goes without.
+    #[arg(long, value_name = "HANDLE")]
+    to: Option<String>,
+    /// Type the brief into the agent that runs there [default: record the attempt only].
+    #[arg(long)]
+    inject: bool,
+    /// Show the brief and do nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Put the brief into the reply.
+    #[arg(long)]
+    return_preamble: bool,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+    #[command(flatten)]
+    fleet: FleetArg,
+}
+
+impl Verb for DispatchArgs {
+    type Call = Dispatch;
+    fn call(&self) -> Result<Dispatch, ErrorBody> {
+        Ok(Dispatch {
+            task: self.task.clone(),
+            to: self.to.clone(),
+            run: self.run.run.clone(),
+            from: self.from.from.clone(),
+            is_inject: self.inject,
+            is_dry_run: self.dry_run,
+            is_preamble_returned: self.return_preamble,
+        })
+    }
+    fn text(&self, reply: &Dispatched) -> String {
+        let mut lines: Vec<String> = reply.dispatch.iter().map(line).collect();
+        lines.extend(reply.warning.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(reply.preamble.clone());
+        lines.join("\n")
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
 
 /// Shows the newest attempt at a task, its brief, or the timeline of all attempts.
 #[derive(Debug, Args)]
@@ -54,7 +122,7 @@ impl Verb for DispatchShowArgs {
             return lines.collect::<Vec<_>>().join("\n");
         }
         match &reply.dispatch {
-            Some(dispatch) => format!("{}  attempt #{}  {}", dispatch.id, dispatch.attempt, dispatch.status),
+            Some(dispatch) => line(dispatch),
             None => String::from("no attempt yet"),
         }
     }

@@ -41,6 +41,8 @@ pub enum Orchestration {
     TaskUpdate(task::TaskUpdateArgs),
 
     // Dispatch
+    /// Record an attempt in a terminal that runs already, without supervision.
+    Dispatch(dispatch::DispatchArgs),
     /// Show the newest attempt at a task, its brief or its timeline.
     DispatchShow(dispatch::DispatchShowArgs),
 
@@ -101,6 +103,7 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
         Orchestration::TaskUpdate(args) => verb::run(args, session),
 
         // Dispatch
+        Orchestration::Dispatch(args) => verb::run(args, session),
         Orchestration::DispatchShow(args) => verb::run(args, session),
 
         // Worker

@@ -4,7 +4,7 @@
 use super::{Choice, brief, check_choice, known_agent, plan, worker_of};
 use crate::agent::launch::BriefDelivery;
 use crate::base::code::ErrorCode;
-use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId, new_proof};
+use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState};
 use crate::model::effect::Effect;
 use crate::model::event::{EventKind, Fact};
@@ -12,13 +12,14 @@ use crate::model::plan as rules;
 use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
 use crate::model::task::{Task, TaskInput, TaskState};
-use crate::model::terminal::{Terminal, TerminalLife};
+use crate::model::terminal::Terminal;
 use crate::model::worker::{
     Placement, PromptDelivery, Stage, StartEffect, StartOptions, Worker, WorkerInput, WorkerState,
 };
 use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
+use crate::ops::dispatch::{self, NewAttempt};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::settle::{self, Loss};
 use crate::ops::terminal::{self, NewTerminal};
@@ -41,16 +42,7 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     check_flags(&call)?;
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
     let (run, mut started) = the_task(cx, &caller, &call)?;
-    let depth = rules::child_depth(caller.dispatch.as_ref());
-    if depth > cx.rules.max_depth {
-        return Err(refuse(
-            ErrorCode::NestedWorkerDepthExceeded,
-            "Workers may not start workers this deep; nothing was done.",
-        )
-        .with("effectsApplied", false)
-        .next_step("orca orchestration send --type escalation --subject \"This needs more workers\" --json")
-        .into());
-    }
+    let depth = dispatch::check_depth(cx, &caller)?;
     let retry_of = check_startable(cx, &started, call.retry_of.as_deref())?;
     let place = place(cx, &caller, &call)?;
     let agent = match &place {
@@ -60,42 +52,10 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     if let Some(agent) = &agent {
         check_choice(cx, &Choice { agent, model: call.model.as_deref(), effort: call.effort.as_deref() })?;
     }
-    let input = if retry_of.is_some() { TaskInput::Retry } else { TaskInput::Dispatch };
-    started.status = started.status.next(input)?;
-    started.result = None;
-    started.completed_at = None;
-    started.n_attempts += 1;
-    cx.tx.put(&started)?;
-    let dispatch = Dispatch {
-        id: DispatchId::new(cx.ids),
-        run_id: run.id.clone(),
-        task_id: started.id.clone(),
-        attempt: started.n_attempts,
-        assignee_handle: None,
-        assignee_pane_key: None,
-        process_incarnation: None,
-        status: DispatchState::Pending,
-        failure_count: started.n_failed_in_row,
-        last_failure: None,
-        dispatched_at: None,
-        completed_at: None,
-        created_at: cx.now,
-        last_heartbeat_at: None,
-        last_phase: None,
-        revoked_at: None,
-        depth,
-        creator_handle: caller.handle().to_owned(),
-        retry_of,
-        proof: new_proof(cx.ids),
-        is_supervised: true,
-    };
-    cx.tx.put(&dispatch)?;
+    let new = NewAttempt { depth, creator: &caller, retry_of, terminal: None, is_supervised: true };
+    let dispatch = dispatch::open(cx, &mut started, new)?;
     let worker = new_worker(cx, &dispatch, &call, &place, agent);
     cx.tx.put(&worker)?;
-    cx.emit(
-        Fact::new(EventKind::AttemptStarted, format!("attempt {} accepted", dispatch.attempt))
-            .of_dispatch(&dispatch),
-    )?;
     begin(cx, &run, dispatch.clone(), worker, place, &call)?;
     let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let on = WaitOn::WorkerStart { dispatch: dispatch.id, timeout_ms };
@@ -153,15 +113,7 @@ fn is_new_worktree(call: &WorkerStart) -> bool {
 /// The Task, made first where `--spec` was given; it stays even if it cannot be started yet.
 fn the_task(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<(Run, Task), OpError> {
     if let Some(id) = &call.task {
-        let named = task::named(cx, None, id)?;
-        let flag = call.run.clone().or_else(|| caller.terminal.is_none().then(|| named.run_id.to_string()));
-        let run = caller::run_to_change(cx, caller, flag.as_deref())?;
-        if named.run_id != run.id {
-            return Err(task::named(cx, Some(&run.id), id)
-                .err()
-                .unwrap_or_else(|| OpError::Bug(String::from("found"))));
-        }
-        return Ok((run, named));
+        return task::of_caller(cx, caller, call.run.as_deref(), id);
     }
     let run = caller::run_to_change(cx, caller, call.run.as_deref())?;
     let new = TaskCreate {
@@ -177,7 +129,9 @@ fn the_task(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<(Run
     Ok((run, created))
 }
 
-fn check_startable(
+/// Refuses a Task that cannot have a new attempt now, with the way out; returns the attempt that is
+/// tried again, where `retry_of` names one (contract 3.4).
+pub fn check_startable(
     cx: &Cx<'_>,
     started: &Task,
     retry_of: Option<&str>,
@@ -229,7 +183,8 @@ fn check_startable(
             .next_step(format!("orca orchestration task-update --id {id} --status ready --json")),
         TaskState::Dispatched | TaskState::Failed | TaskState::Blocked => {
             let refusal = task::not_startable(started, format!("{id} is {}.", started.status));
-            match latest {
+            // Only a supervised attempt can be named by --retry-of (contract 3.4).
+            match latest.filter(|latest| latest.is_supervised) {
                 Some(latest) => refusal.with("retryOf", &latest.id).next_step(format!(
                     "orca orchestration worker-start --task {id} --retry-of {} --agent codex --json",
                     latest.id
@@ -270,13 +225,8 @@ fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Place, 
 
 /// A terminal that is to be used again: it must run an agent, be free, and be where it is said to be.
 fn reused(cx: &mut Cx<'_>, handle: &str, worktree: Option<&str>) -> Result<Terminal, OpError> {
-    let terminal = caller::named_terminal(cx, handle)?;
+    let terminal = dispatch::free_terminal(cx, handle)?;
     let list = "orca terminal list --json";
-    if terminal.life != TerminalLife::Running {
-        return Err(refuse(ErrorCode::TerminalGone, format!("{} runs no process any more.", terminal.id))
-            .next_step(list)
-            .into());
-    }
     if terminal.agent.is_none() {
         return Err(refuse(
             ErrorCode::AgentUnconfigured,
@@ -291,27 +241,6 @@ fn reused(cx: &mut Cx<'_>, handle: &str, worktree: Option<&str>) -> Result<Termi
             let message = format!("{} is in {}, not in {}.", terminal.id, terminal.worktree_path, named.path);
             return Err(refuse(ErrorCode::TerminalWorktreeMismatch, message).next_step(list).into());
         }
-    }
-    if let Some(active) = caller::active_dispatch(cx, &terminal)? {
-        return Err(refuse(
-            ErrorCode::TerminalBusy,
-            format!("{} is working on {} ({}).", terminal.id, active.task_id, active.id),
-        )
-        .with("dispatchId", &active.id)
-        .next_step(format!("orca orchestration worker-show --dispatch {} --json", active.id))
-        .into());
-    }
-    let resources = cx.tx.list::<Resource>("terminal", terminal.id.as_str(), usize::MAX)?;
-    let is_going = |resource: &Resource| {
-        matches!(resource.release, ReleaseState::Requested | ReleaseState::Releasing | ReleaseState::Unknown)
-    };
-    if resources.iter().any(is_going) {
-        return Err(refuse(
-            ErrorCode::TerminalReleaseInProgress,
-            format!("{} is being released.", terminal.id),
-        )
-        .next_step(list)
-        .into());
     }
     Ok(terminal)
 }

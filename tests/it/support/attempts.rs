@@ -23,15 +23,17 @@ impl World {
     /// lose-track <dispatch> <reason>        nobody knows whether it started
     /// stopping <dispatch>, stop <dispatch>  its stop begins, it was stopped
     /// ```
-    pub fn happen(&mut self, line: &str) {
+    ///
+    /// Returns what is to be told of it: the id of a new attempt.
+    pub fn happen(&mut self, line: &str) -> String {
         let mut words = line.splitn(3, ' ');
         let verb = words.next().unwrap();
         let noun = words.next().unwrap();
         let rest = words.next().unwrap_or_default();
         match verb {
             "terminal" => self.terminal(noun),
-            "attempt" => drop(self.attempt(noun, rest, true)),
-            "bare-attempt" => drop(self.attempt(noun, rest, false)),
+            "attempt" => return format!("= {}\n", self.attempt(noun, rest, true)),
+            "bare-attempt" => return format!("= {}\n", self.attempt(noun, rest, false)),
             "lose" => self.settle(noun, |cx, dispatch| settle::lose(cx, dispatch, Loss::ProcessEnd, rest)),
             "fail-start" => self.settle(noun, |cx, dispatch| {
                 settle::lose(cx, dispatch, Loss::Start(Stage::TerminalCreate), rest)
@@ -49,6 +51,7 @@ impl World {
             }),
             other => panic!("nothing happens by {other:?}"),
         }
+        String::new()
     }
 
     /// A running terminal with this handle, in a tab and folder of its own.

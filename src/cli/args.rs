@@ -3,6 +3,7 @@
 use crate::base::code::ErrorCode;
 use crate::proto::error::ErrorBody;
 use clap::Args;
+use std::ffi::OsString;
 
 /// `--from`: who the caller says it is.
 #[derive(Debug, Clone, Args)]
@@ -52,6 +53,37 @@ pub fn csv(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
+/// Lets a value begin with one dash, as a Markdown list does: `--body "- done"` becomes
+/// `--body=- done`. A value that begins with two needs the `=` form (contract 2.1).
+pub fn join_dashed_values(argv: &[OsString]) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::with_capacity(argv.len());
+    let mut is_open = true;
+    for word in argv {
+        is_open &= word != "--";
+        let takes_it = |flag: &&mut OsString| {
+            flag.to_str().is_some_and(|flag| flag.starts_with("--") && !flag.contains('='))
+        };
+        match joined.last_mut().filter(takes_it) {
+            Some(flag) if is_open && is_dashed_value(word) => {
+                flag.push("=");
+                flag.push(word);
+            }
+            _ => joined.push(word.clone()),
+        }
+    }
+    joined
+}
+
+/// One dash and more, but none of the short flags.
+fn is_dashed_value(word: &OsString) -> bool {
+    word.to_str().is_some_and(|word| {
+        word.len() > 1
+            && word.starts_with('-')
+            && !word.starts_with("--")
+            && !matches!(word, "-h" | "-v" | "-V")
+    })
+}
+
 /// An `invalid_argument` of the command line itself.
 pub fn invalid(message: impl Into<String>) -> ErrorBody {
     ErrorBody::new(ErrorCode::InvalidArgument, message)
@@ -60,6 +92,20 @@ pub fn invalid(message: impl Into<String>) -> ErrorBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_dash_begins_a_value_and_two_a_flag() {
+        let check = |given: &[&str], expected: &[&str]| {
+            let given: Vec<OsString> = given.iter().map(OsString::from).collect();
+            assert_eq!(join_dashed_values(&given), expected);
+        };
+        check(&["orca", "--body", "- a"], &["orca", "--body=- a"]);
+        check(&["orca", "--n", "-1", "-2"], &["orca", "--n=-1", "-2"]);
+        check(&["orca", "--json", "-h"], &["orca", "--json", "-h"]);
+        check(&["orca", "--a=b", "-c"], &["orca", "--a=b", "-c"]);
+        check(&["orca", "--a", "--b", "-"], &["orca", "--a", "--b", "-"]);
+        check(&["orca", "--", "--a", "-b"], &["orca", "--", "--a", "-b"]);
+    }
 
     #[test]
     fn lists_come_as_json_or_commas() {

@@ -1,9 +1,14 @@
 //! Arguments that several verbs share.
 
 use crate::base::code::ErrorCode;
+use crate::base::text::{cut_chars, one_line};
 use crate::proto::error::ErrorBody;
 use clap::Args;
 use std::ffi::OsString;
+use std::io::Read;
+
+/// The longest text that is taken from a file.
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// `--from`: who the caller says it is.
 #[derive(Debug, Clone, Args)]
@@ -37,10 +42,29 @@ pub struct FleetArg {
     pub no_fleet: bool,
 }
 
+/// The text of a flag, or of the file that stands for it; `-` is standard input. One argument holds at
+/// most 128 KiB on Linux, so longer texts need the file. At most 1 MiB of UTF-8.
+pub fn text_or_file(flag: &str, text: Option<&str>, file: Option<&str>) -> Result<Option<String>, ErrorBody> {
+    let Some(file) = file else { return Ok(text.map(str::to_owned)) };
+    let shown = one_line(file);
+    let cannot = |why: String| invalid(format!("{flag} {shown}: {why}."));
+    let mut bytes = Vec::new();
+    let mut reader: Box<dyn Read> = match file {
+        "-" => Box::new(std::io::stdin()),
+        path => Box::new(std::fs::File::open(path).map_err(|error| cannot(error.to_string()))?),
+    };
+    let limit = MAX_FILE_BYTES + 1;
+    reader.by_ref().take(limit).read_to_end(&mut bytes).map_err(|error| cannot(error.to_string()))?;
+    if bytes.len() as u64 == limit {
+        return Err(cannot(String::from("it is over 1 MiB")));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| cannot(String::from("it is not UTF-8 text")))
+}
+
 /// A flag that holds a JSON array of strings, such as `'["task_1"]'`.
 pub fn string_array(flag: &str, text: &str) -> Result<Vec<String>, ErrorBody> {
     serde_json::from_str(text).map_err(|_| {
-        let shown = crate::base::text::cut_chars(&crate::base::text::one_line(text), 80);
+        let shown = cut_chars(&one_line(text), 80);
         ErrorBody::new(
             ErrorCode::InvalidArgument,
             format!("{flag} must be a JSON array of strings like '[\"a\",\"b\"]', not {shown}."),
@@ -92,6 +116,23 @@ pub fn invalid(message: impl Into<String>) -> ErrorBody {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_comes_from_a_file_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("spec.md");
+        let file = path.to_str().unwrap();
+        let read = || text_or_file("--spec-file", None, Some(file));
+        std::fs::write(&path, "- a\r\n--b\n").unwrap();
+        assert_eq!(read().unwrap().unwrap(), "- a\r\n--b\n");
+        std::fs::write(&path, b"\xff").unwrap();
+        assert!(read().unwrap_err().message.contains("UTF-8"));
+        std::fs::write(&path, vec![b'a'; (MAX_FILE_BYTES + 1) as usize]).unwrap();
+        assert!(read().unwrap_err().message.contains("over 1 MiB"));
+        std::fs::remove_file(&path).unwrap();
+        assert!(read().is_err());
+        assert_eq!(text_or_file("--spec-file", Some("x"), None).unwrap().unwrap(), "x");
+    }
 
     #[test]
     fn one_dash_begins_a_value_and_two_a_flag() {

@@ -1,7 +1,7 @@
 //! Mail verbs.
 
 use crate::base::text::{many_lines, one_line, shell_quote};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file};
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{Answered, Ask, Check, Checked, Inbox, Mail, Replied, Reply, Send, Sent};
@@ -43,8 +43,11 @@ pub struct SendArgs {
     #[arg(long)]
     subject: String,
     /// The text; at most 1 MiB.
-    #[arg(long, default_value = "", hide_default_value = true)]
-    body: String,
+    #[arg(long, conflicts_with = "body_file")]
+    body: Option<String>,
+    /// A file with the text instead; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<String>,
     /// run:ID, dispatch:ID, a terminal handle or user [default: your Run].
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
@@ -128,7 +131,8 @@ impl Verb for SendArgs {
             run: self.run.run.clone(),
             from: self.from.from.clone(),
             subject: self.subject.clone(),
-            body: self.body.clone(),
+            body: text_or_file("--body-file", self.body.as_deref(), self.body_file.as_deref())?
+                .unwrap_or_default(),
             kind: self.kind.clone(),
             priority: self.priority.clone(),
             thread_id: self.thread_id.clone(),
@@ -269,8 +273,11 @@ pub struct ReplyArgs {
     #[arg(long, value_name = "MESSAGE")]
     id: String,
     /// The answer.
-    #[arg(long)]
-    body: String,
+    #[arg(long, required_unless_present = "body_file", conflicts_with = "body_file")]
+    body: Option<String>,
+    /// A file with the answer instead; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<String>,
     #[command(flatten)]
     run: RunArg,
     #[command(flatten)]
@@ -286,7 +293,8 @@ impl Verb for ReplyArgs {
     fn call(&self) -> Result<Reply, ErrorBody> {
         Ok(Reply {
             id: self.id.clone(),
-            body: self.body.clone(),
+            body: text_or_file("--body-file", self.body.as_deref(), self.body_file.as_deref())?
+                .unwrap_or_default(),
             run: self.run.run.clone(),
             from: self.from.from.clone(),
         })

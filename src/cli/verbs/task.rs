@@ -2,7 +2,7 @@
 
 use crate::base::id::GateId;
 use crate::base::text::{cut_width, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file};
 use crate::cli::verb::Verb;
 use crate::model::plan::BREAKER_LIMIT;
 use crate::model::task::TaskState;
@@ -84,8 +84,11 @@ fn summary(reply: &Tasks) -> String {
 )]
 pub struct TaskCreateArgs {
     /// What a worker is to do; all it will know. At most 1 MiB.
-    #[arg(long)]
-    spec: String,
+    #[arg(long, required_unless_present = "spec_file", conflicts_with = "spec_file")]
+    spec: Option<String>,
+    /// A file with the spec instead; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    spec_file: Option<String>,
     /// A title [default: the first line of the spec, at most 80 characters].
     #[arg(long)]
     task_title: Option<String>,
@@ -112,7 +115,8 @@ impl Verb for TaskCreateArgs {
     type Call = TaskCreate;
     fn call(&self) -> Result<TaskCreate, ErrorBody> {
         Ok(TaskCreate {
-            spec: self.spec.clone(),
+            spec: text_or_file("--spec-file", self.spec.as_deref(), self.spec_file.as_deref())?
+                .unwrap_or_default(),
             task_title: self.task_title.clone(),
             display_name: self.display_name.clone(),
             deps: self

@@ -1,7 +1,7 @@
 //! Worker verbs.
 
 use crate::base::text::{age, many_lines, one_line};
-use crate::cli::args::{FromArg, RetryArg, RunArg, string_array};
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file};
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
 use crate::proto::worker::{
@@ -17,11 +17,14 @@ use clap::Args;
 )]
 pub struct WorkerStartArgs {
     /// The task to work on.
-    #[arg(long, conflicts_with = "spec", required_unless_present = "spec")]
+    #[arg(long, conflicts_with_all = ["spec", "spec_file"], required_unless_present_any = ["spec", "spec_file"])]
     task: Option<String>,
     /// Create the task first, with this spec.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "spec_file")]
     spec: Option<String>,
+    /// A file with the spec instead; `-` reads standard input.
+    #[arg(long, value_name = "FILE")]
+    spec_file: Option<String>,
     /// Its title; only with --spec.
     #[arg(long)]
     task_title: Option<String>,
@@ -86,7 +89,7 @@ impl Verb for WorkerStartArgs {
     fn call(&self) -> Result<WorkerStart, ErrorBody> {
         Ok(WorkerStart {
             task: self.task.clone(),
-            spec: self.spec.clone(),
+            spec: text_or_file("--spec-file", self.spec.as_deref(), self.spec_file.as_deref())?,
             task_title: self.task_title.clone(),
             deps: self
                 .deps

@@ -86,7 +86,7 @@ impl Stage {
             )?;
         }
         let worktrees = Value::from(shown(&self.root.join("worktrees")));
-        fs::write(self.root.join("config/orca/config.toml"), format!("[worktree]\nroot = {worktrees}\n"))?;
+        fs::write(self.root.join("config/orca/config.toml"), format!("[worktrees]\nroot = {worktrees}\n"))?;
         fs::write(self.repo.join("sales.csv"), SALES)
     }
 

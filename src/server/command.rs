@@ -41,6 +41,10 @@ pub enum Command {
         terminal: TerminalId,
         end: ProcessEnd,
     },
+    /// The process of a terminal is gone and nobody saw how.
+    TerminalLost {
+        terminal: TerminalId,
+    },
     /// A person typed into a terminal for the first time.
     UserTyped {
         terminal: TerminalId,

@@ -10,6 +10,7 @@ use super::peer;
 use super::screens::Screens;
 use super::writer::{Behind, Writer};
 use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
 use crate::base::report::{OrLog as _, log};
 use crate::ops::cx::CallerFacts;
 use crate::proto::AnyCall;
@@ -18,13 +19,14 @@ use crate::proto::error::ErrorBody;
 use crate::proto::frame::{Decoder, Frame, FrameKind};
 use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
 use crate::proto::server::HostCall;
+use crate::pty::event::TermEvent;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::UnixStream;
 use tokio::net::unix::OwnedReadHalf;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 /// Calls that one client may have open at once.
@@ -44,7 +46,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     let (mut read, write) = stream.into_split();
     let (out, queue) = mpsc::channel(QUEUE);
-    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals)));
+    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone()));
     let behind = Arc::new(Behind::default());
     let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), Arc::clone(&behind));
     let writer = tokio::spawn(writer.run(write));
@@ -161,9 +163,42 @@ impl Client {
         self.screens.set_host_facts(attach.host);
         self.behind.set_id(id);
         self.send(&ServerFrame::Attached { runtime_id: self.host.runtime_id.clone() }).await?;
+        self.jobs.spawn(notices(self.host.terminals.notices(), self.out.clone()));
         let subscriber =
             Subscriber { id, queue: self.out.clone(), is_behind: Arc::clone(self.behind.flag()) };
         self.host.inbox.send(Command::Attach(subscriber)).await.ok()
+    }
+}
+
+/// Hands bells, notifications and clipboard writes of programs on to a screen. One that is too slow
+/// misses some; none of them is state.
+async fn notices(mut events: broadcast::Receiver<(TerminalId, TermEvent)>, out: mpsc::Sender<Bytes>) {
+    loop {
+        let (terminal, event) = match events.recv().await {
+            Ok(notice) => notice,
+            Err(broadcast::error::RecvError::Lagged(_)) => continue,
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        let frame = match event {
+            TermEvent::Bell => ServerFrame::Notice { terminal, text: String::new(), is_bell: true },
+            TermEvent::Notify { title, body } => {
+                let text = title.map_or_else(|| body.clone(), |title| format!("{title}: {body}"));
+                ServerFrame::Notice { terminal, text, is_bell: false }
+            }
+            TermEvent::Clipboard { text, .. } => ServerFrame::Clipboard { terminal, text },
+            TermEvent::Title(_)
+            | TermEvent::Progress { .. }
+            | TermEvent::Cwd(_)
+            | TermEvent::PromptMark { .. }
+            | TermEvent::Status(_)
+            | TermEvent::AltScreen(_)
+            | TermEvent::ScreenLost => continue,
+        };
+        if let Some(bytes) = hub::encode(&frame)
+            && out.try_send(bytes).is_err_and(|error| matches!(error, mpsc::error::TrySendError::Closed(_)))
+        {
+            return;
+        }
     }
 }
 

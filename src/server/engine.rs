@@ -9,19 +9,20 @@
 //! It never blocks on anything but its inbox and the disk.
 
 use super::batch::{Batch, Done};
-use super::command::{CallCommand, Command, Reply};
+use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
 use super::fault::{self, Point};
 use super::hub::{Hub, Snapshot, Subscriber};
-use super::terminals::Terminals;
+use super::terminals::{Recovered, Terminals};
 use super::waits::{Waiting, Waits};
 use super::world::LiveWorld;
 use crate::base::clock::Clock;
 use crate::base::code::ErrorCode;
 use crate::base::id::{IdSource, RunId, SystemIds};
 use crate::base::report::{OrLog as _, log};
-use crate::model::effect::OpenEffect;
+use crate::model::effect::{Effect, OpenEffect};
 use crate::model::run::Run;
+use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::OpError;
@@ -112,7 +113,7 @@ impl Engine {
         runtime: &tokio::runtime::Handle,
         open: Vec<OpenEffect>,
     ) -> Ended {
-        open.into_iter().for_each(|effect| self.effects.begin(effect));
+        open.into_iter().for_each(|effect| self.begin(effect));
         loop {
             let first = match self.next(&mut inbox, runtime) {
                 Next::Command(command) => Some(command),
@@ -164,7 +165,6 @@ impl Engine {
                 fault::pass(Point::BeforeOutcome);
                 batch.has_outcome = true;
                 self.note(batch, "record an outcome", |cx| advance::outcome(cx, &effect, outcome));
-                self.effects.forget(&effect);
             }
             Command::ProcessEnded { terminal, end } => {
                 let collected = self.note(batch, "record the end of a process", |cx| {
@@ -173,6 +173,9 @@ impl Engine {
                 if collected {
                     batch.ended.push(terminal);
                 }
+            }
+            Command::TerminalLost { terminal } => {
+                self.note(batch, "note that a terminal is lost", |cx| advance::terminal_lost(cx, &terminal));
             }
             Command::UserTyped { terminal } => {
                 self.note(batch, "note that a person typed", |cx| advance::user_typed(cx, &terminal));
@@ -392,11 +395,47 @@ impl Engine {
             // A caller that left reads its answer from the ledger when it comes back.
             drop(reply.send(answer));
         }
-        effects.into_iter().for_each(|effect| self.effects.begin(effect));
+        effects.into_iter().for_each(|effect| self.begin(effect));
         acts.into_iter().for_each(|act| self.act(act));
         ended.iter().for_each(|terminal| self.terminals.collected(terminal));
         attached.into_iter().for_each(|subscriber| self.attach(subscriber));
         resyncs.into_iter().for_each(|id| self.send_snapshot(id));
+    }
+
+    /// Begins an effect with the row of the terminal it is about.
+    fn begin(&self, open: OpenEffect) {
+        let terminal = match &open.effect {
+            Effect::CreateWorktree(_) => None,
+            Effect::SpawnTerminal { terminal_id }
+            | Effect::DeliverPrompt { terminal_id, .. }
+            | Effect::CloseTerminal { terminal_id } => Some(terminal_id),
+        };
+        let row = terminal.and_then(|id| {
+            let found = self.store.read().and_then(|tx| tx.get::<Terminal>(id.as_str()));
+            found.or_log("look up an effect's terminal").flatten()
+        });
+        self.effects.begin(open, row);
+    }
+
+    /// Takes over the terminals that an earlier server left. What became of the others is told to this
+    /// engine like any other end.
+    pub fn reconnect(&self, inbox: &Inbox) -> Result<(), ErrorBody> {
+        let tx = self.store.read().map_err(OpError::from)?;
+        let live: Vec<Terminal> = tx.list("live", "", usize::MAX).map_err(OpError::from)?;
+        for terminal in live.iter().filter(|terminal| terminal.life == TerminalLife::Running) {
+            let command = match self.terminals.recover(terminal) {
+                Recovered::Live => continue,
+                Recovered::Ended(end) => Command::ProcessEnded {
+                    terminal: terminal.id.clone(),
+                    end: ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at },
+                },
+                Recovered::Lost => Command::TerminalLost { terminal: terminal.id.clone() },
+            };
+            // The inbox has room for far more than there can be terminals; what is left over is found
+            // again by the next server.
+            inbox.try_send(command).or_log("note what became of a terminal");
+        }
+        Ok(())
     }
 
     fn act(&self, act: Act) {

@@ -15,7 +15,9 @@ mod engine;
 pub mod fault;
 mod host;
 mod hub;
+mod pane;
 mod peer;
+mod pump;
 mod rules;
 mod screens;
 mod terminals;
@@ -26,10 +28,11 @@ mod writer;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::config::env::Environment;
+use crate::git::name::{BranchPrefix, Layout};
 use crate::proto::error::ErrorBody;
 use boot::Booted;
 use command::INBOX;
-use effects::Effects;
+use effects::{Effects, WorktreePlaces};
 use engine::{Ended, Engine};
 use host::Host;
 use std::sync::Arc;
@@ -78,11 +81,23 @@ fn serve(
         .build()
         .map_err(|error| boot::system_error("start its threads", &error))?;
     let (inbox, commands) = mpsc::channel(INBOX);
-    let terminals = Arc::new(Terminals::default());
+    let n_lines = config.terminal.scrollback_lines as usize;
+    let presets = Arc::clone(&rules.agents);
+    let terminals = Arc::new(Terminals::new(dir.clone(), presets, inbox.clone(), n_lines));
     let runtime_id = format!("rt_{}", uuid::Uuid::new_v4().simple());
-    let effects = Effects { inbox: inbox.clone() };
+    let effects = Effects {
+        inbox: inbox.clone(),
+        terminals: Arc::clone(&terminals),
+        program: boot::own_path(),
+        worktrees: WorktreePlaces {
+            root: config.worktree_root(&environment.home),
+            layout: Layout::from_setting(&config.worktrees.layout),
+            prefix: BranchPrefix::from_setting(&config.worktrees.branch_prefix),
+        },
+    };
     let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects);
     let open = engine.recover()?;
+    engine.reconnect(&inbox)?;
     let (ended, engine_ended) = oneshot::channel();
     let handle = runtime.handle().clone();
     std::thread::Builder::new()

@@ -1,30 +1,129 @@
-//! The panes that one client shows.
+//! The panes that one client shows: what it has seen of each, and what is newer.
+//!
+//! A client holds one version per pane; whatever is newer is sent when its socket takes it. A slow
+//! client skips versions: nothing queues up for it (design 8).
 
+use super::command::{Command, Inbox};
+use super::pane::{Pane, lock};
 use super::terminals::Terminals;
 use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
-use crate::proto::screen::{HostFacts, ServerFrame, View};
-use std::sync::Arc;
+use crate::base::report::OrLog as _;
+use crate::proto::screen::{HostFacts, ServerFrame, View, ViewPane};
+use crate::pty::row;
+use crate::pty::snapshot::Patch;
+use base64::Engine as _;
+use std::sync::{Arc, Mutex};
+use tokio::sync::Notify;
 
-#[derive(Debug)]
+struct Shown {
+    pane: Arc<Pane>,
+    /// The newest version this client was sent.
+    version: u64,
+}
+
+/// The panes of one client.
 pub struct Screens {
-    _terminals: Arc<Terminals>,
-    news: tokio::sync::Notify,
+    terminals: Arc<Terminals>,
+    inbox: Inbox,
+    shown: Mutex<Vec<Shown>>,
+    news: Arc<Notify>,
+}
+
+impl std::fmt::Debug for Screens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screens").finish_non_exhaustive()
+    }
 }
 
 impl Screens {
-    pub fn new(terminals: Arc<Terminals>) -> Self {
-        Self { _terminals: terminals, news: tokio::sync::Notify::new() }
+    /// A client that shows nothing yet.
+    pub fn new(terminals: Arc<Terminals>, inbox: Inbox) -> Self {
+        Self { terminals, inbox, shown: Mutex::new(Vec::new()), news: Arc::new(Notify::new()) }
     }
+
+    /// Waits until a shown pane has something new.
     pub async fn changed(&self) {
-        self.news.notified().await
+        self.news.notified().await;
     }
-    pub async fn input(&self, _terminal: &TerminalId, _event: InputEvent) {}
-    pub fn show(&self, _view: View) -> Vec<ServerFrame> {
-        Vec::new()
+
+    /// Types what the person did; waits while the program does not read, so that no key is dropped.
+    pub async fn input(&self, terminal: &TerminalId, event: InputEvent) {
+        let Some(pane) = self.terminals.pane(terminal) else { return };
+        loop {
+            let room = pane.room.notified();
+            if pane.has_room() || pane.inner().end.is_some() {
+                break;
+            }
+            room.await;
+        }
+        if pane.input(&event) && !pane.note_person() {
+            let command = Command::UserTyped { terminal: terminal.clone() };
+            self.inbox.send(command).await.or_log("note that a person typed");
+        }
     }
-    pub fn set_host_facts(&self, _facts: HostFacts) {}
+
+    /// The client shows these panes from now on. Gives the history of those that are scrolled back.
+    pub fn show(&self, view: View) -> Vec<ServerFrame> {
+        let mut frames = Vec::new();
+        let mut shown = lock(&self.shown);
+        let mut next = Vec::with_capacity(view.panes.len());
+        for wanted in &view.panes {
+            let Some(pane) = self.terminals.pane(&wanted.terminal) else { continue };
+            if view.is_active {
+                // Sizes follow the client that was last used.
+                pane.resize(wanted.size);
+            }
+            pane.watch(&self.news);
+            let is_known = |known: &&Shown| Arc::ptr_eq(&known.pane, &pane);
+            let version = shown.iter().find(is_known).map_or(0, |known| known.version);
+            if wanted.scroll > 0 {
+                frames.extend(history(&pane, wanted));
+            }
+            next.push(Shown { pane, version });
+        }
+        *shown = next;
+        drop(shown);
+        self.news.notify_one();
+        frames
+    }
+
+    /// What the outer terminal told of itself.
+    pub fn set_host_facts(&self, facts: HostFacts) {
+        self.terminals.set_host(|host| {
+            host.fg = facts.foreground.unwrap_or(host.fg);
+            host.bg = facts.background.unwrap_or(host.bg);
+            let (red, green, blue) = host.bg;
+            host.is_dark = u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue) < 1_280;
+        });
+    }
+
+    /// The next pane with something newer than the client has, as encoded.
     pub fn next_patch(&self) -> Option<(TerminalId, Vec<u8>)> {
+        let mut shown = lock(&self.shown);
+        for known in shown.iter_mut() {
+            if let Some(patch) = known.pane.patch_since(known.version) {
+                known.version = patch.version;
+                return Some((known.pane.id.clone(), patch.encode()));
+            }
+        }
         None
     }
+}
+
+/// The rows of a scrolled-back view, and how many rows there are to scroll.
+fn history(pane: &Pane, wanted: &ViewPane) -> Option<ServerFrame> {
+    let inner = pane.inner();
+    let (n_rows, n_cols) = (wanted.size.n_rows(), wanted.size.n_cols());
+    let view = inner.term.history_view(wanted.scroll as usize, n_rows, n_cols);
+    let base = inner.rows.newer_than(inner.rows.version());
+    drop(inner);
+    let rows = view.rows.iter().zip(0_u16..).map(|(shown, at)| (at, Arc::from(row::encode(shown)))).collect();
+    let patch = Patch { version: base.version, size: wanted.size, rows, meta: base.meta };
+    Some(ServerFrame::History {
+        terminal: pane.id.clone(),
+        scroll: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
+        n_history_rows: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
+        patch: base64::engine::general_purpose::STANDARD.encode(patch.encode()),
+    })
 }

@@ -1,37 +1,324 @@
-//! The live terminals of this server.
+//! The live terminals of this server, and the text that is left of ended ones.
 
+use super::command::Inbox;
+use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
+use super::pump::{Notices, Pump};
+use crate::agent::Presets;
+use crate::agent::prompt::{self, Step};
+use crate::base::clock::Clock;
 use crate::base::id::TerminalId;
+use crate::base::path::StateDir;
+use crate::base::report::{OrLog as _, log};
+use crate::model::terminal::Terminal;
 use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::pty::PtyError;
+use crate::pty::archive;
+use crate::pty::color::HostFacts;
+use crate::pty::history::HistoryLimits;
+use crate::pty::journal::{self, Journal};
+use crate::pty::link::{self, Found, Link};
+use crate::pty::revive::revive;
+use crate::pty::term::{Term, TermConfig};
+use crate::pty::wire::ChildEnd;
+use std::collections::HashMap;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-/// All live terminals.
-#[derive(Debug, Default)]
-pub struct Terminals {}
+/// The size of one journal segment; there are two (design 8).
+const JOURNAL_BYTES: usize = 1 << 20;
+/// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
+const KILL_GRACE_MS: u32 = 3_000;
+
+/// What terminals need of the server.
+pub struct Terminals {
+    panes: Mutex<HashMap<TerminalId, Arc<Pane>>>,
+    dir: StateDir,
+    presets: Arc<Presets>,
+    inbox: Inbox,
+    n_scrollback_lines: usize,
+    notices: Notices,
+    host: Mutex<HostFacts>,
+}
+
+impl std::fmt::Debug for Terminals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terminals").finish_non_exhaustive()
+    }
+}
+
+/// What was found of a terminal that an earlier server knew.
+#[derive(Debug)]
+pub enum Recovered {
+    /// It is live again.
+    Live,
+    Ended(ChildEnd),
+    Lost,
+}
 
 impl Terminals {
-    pub fn live_row(&self, _terminal: &TerminalId) -> Option<LiveRow> {
-        None
+    /// No terminals yet.
+    pub fn new(dir: StateDir, presets: Arc<Presets>, inbox: Inbox, n_scrollback_lines: usize) -> Self {
+        Self {
+            panes: Mutex::new(HashMap::new()),
+            dir,
+            presets,
+            inbox,
+            n_scrollback_lines,
+            notices: tokio::sync::broadcast::channel(64).0,
+            host: Mutex::new(HostFacts::default()),
+        }
     }
+
+    /// The state directory.
+    pub fn state_dir(&self) -> &StateDir {
+        &self.dir
+    }
+
+    /// Bells, notifications and clipboard writes, as they come.
+    pub fn notices(&self) -> tokio::sync::broadcast::Receiver<(TerminalId, crate::pty::event::TermEvent)> {
+        self.notices.subscribe()
+    }
+
+    /// The live pane of a terminal, or of one that ended while this server knew it.
+    pub fn pane(&self, terminal: &TerminalId) -> Option<Arc<Pane>> {
+        lock(&self.panes).get(terminal).cloned()
+    }
+
+    fn folder(&self, terminal: &TerminalId) -> PathBuf {
+        self.dir.terminal(terminal.as_str())
+    }
+
+    fn config(&self) -> TermConfig {
+        let history = HistoryLimits { n_lines: self.n_scrollback_lines, ..HistoryLimits::default() };
+        TermConfig { history, may_program_clear_history: false }
+    }
+
+    /// Takes a terminal over from its holder and gives it a thread.
+    pub fn adopt(&self, terminal: &Terminal, mut link: Link) -> Result<(), PtyError> {
+        let dir = self.folder(&terminal.id);
+        let (mut term, mut journal) = self.revived(&dir, terminal);
+        term.set_host(lock(&self.host).clone());
+        let ring = std::mem::take(&mut link.ring);
+        if let Some(journal) = &mut journal {
+            journal.output(&ring).or_log("keep output");
+        }
+        term.process(&ring);
+        let (wake, woken) = UnixStream::pair().map_err(PtyError::io("prepare a terminal"))?;
+        for end in [&wake, &woken] {
+            end.set_nonblocking(true).map_err(PtyError::io("prepare a terminal"))?;
+        }
+        let master = link.master.try_clone().map_err(PtyError::io("prepare a terminal"))?;
+        link.resize(term.size()).or_log("tell a program its size");
+        let preset = terminal.agent.as_deref().and_then(|agent| self.presets.get(agent)).cloned();
+        let pane = Arc::new(Pane::new(PaneParts {
+            id: terminal.id.clone(),
+            dir,
+            child_pid: link.hello.child_pid,
+            preset,
+            master,
+            term,
+            journal,
+            end: None,
+            wake,
+        }));
+        lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
+        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
+        std::thread::Builder::new()
+            .name(format!("orca-{}", terminal.id))
+            .stack_size(512 << 10)
+            .spawn(move || pump.run())
+            .map_err(PtyError::io("start a terminal's thread"))?;
+        Ok(())
+    }
+
+    /// The terminal as its journal had it, or a fresh one; and where its journal goes on.
+    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>) {
+        match revive(dir, self.config()) {
+            Some(revived) => {
+                let journal = Journal::resume(dir, JOURNAL_BYTES, revived.position).or_log("keep output");
+                (revived.term, journal)
+            }
+            None => {
+                let mut term = Term::new(terminal.size, self.config());
+                let keyframe = term.keyframe();
+                let journal = Journal::open(dir, JOURNAL_BYTES, term.size(), &keyframe).or_log("keep output");
+                (term, journal)
+            }
+        }
+    }
+
+    /// Looks for a terminal that an earlier server knew.
+    pub fn recover(&self, terminal: &Terminal) -> Recovered {
+        let socket = self.dir.holder_socket(terminal.id.as_str());
+        match link::find(&socket, &self.folder(&terminal.id)) {
+            Ok(Found::Held(link)) => match self.adopt(terminal, link) {
+                Ok(()) => Recovered::Live,
+                Err(error) => {
+                    log(format_args!("{} could not be taken over: {error}", terminal.id));
+                    Recovered::Lost
+                }
+            },
+            Ok(Found::Ended(end)) => Recovered::Ended(end),
+            Ok(Found::Lost | Found::NeverStarted) => Recovered::Lost,
+            Err(error) => {
+                log(format_args!("{} does not answer: {error}", terminal.id));
+                Recovered::Lost
+            }
+        }
+    }
+
+    /// What is known of a terminal at this moment.
+    pub fn live_row(&self, terminal: &TerminalId) -> Option<LiveRow> {
+        self.pane(terminal).map(|pane| pane.live_row())
+    }
+
+    /// The same of all.
     pub fn live_rows(&self) -> Vec<LiveRow> {
-        Vec::new()
+        let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
+        panes.iter().map(|pane| pane.live_row()).collect()
     }
-    pub fn live_facts(&self, _terminal: &TerminalId) -> Option<LiveFacts> {
-        None
+
+    /// A live terminal's facts, for verbs.
+    pub fn live_facts(&self, terminal: &TerminalId) -> Option<LiveFacts> {
+        self.pane(terminal).map(|pane| pane.live_facts())
     }
-    pub fn read_output(&self, _terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
-        None
+
+    /// Lines of a terminal's output: live, archived, or from its journal.
+    pub fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
+        if let Some(pane) = self.pane(terminal) {
+            return Some(pane.read_output(wish));
+        }
+        let dir = self.folder(terminal);
+        if let Some((_, text)) = archive::load(&dir) {
+            return Some(page_of_text(&text, wish));
+        }
+        revive(&dir, self.config()).map(|revived| page_of(&revived.term, wish))
     }
-    pub fn by_child(&self, _pid: u32) -> Option<TerminalId> {
-        None
+
+    /// The terminal whose process has this id.
+    pub fn by_child(&self, pid: u32) -> Option<TerminalId> {
+        let panes = lock(&self.panes);
+        panes.values().find(|pane| pane.child_pid == pid).map(|pane| pane.id.clone())
     }
+
+    /// Terminals whose process runs.
+    fn running(&self) -> Vec<Arc<Pane>> {
+        let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
+        panes.into_iter().filter(|pane| pane.inner().end.is_none()).collect()
+    }
+
+    /// How many processes run.
     pub fn n_live(&self) -> usize {
-        0
+        self.running().len()
     }
+
+    /// The terminals whose process runs, for people.
     pub fn live_names(&self) -> Vec<String> {
-        Vec::new()
+        let mut names: Vec<String> = self.running().iter().map(|pane| pane.id.to_string()).collect();
+        names.sort();
+        names
     }
-    pub async fn end_all(&self) {}
-    pub fn collected(&self, _terminal: &TerminalId) {}
-    pub fn type_bytes(&self, _terminal: &TerminalId, _bytes: Vec<u8>) {}
-    pub fn prompt(&self, _terminal: &TerminalId, _text: &str) {}
+
+    /// Ends every process and waits until the ends are known.
+    pub async fn end_all(&self) {
+        let running = self.running();
+        running.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
+        let ended = tokio::task::spawn_blocking(move || {
+            for pane in running {
+                pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000), |inner| {
+                    inner.end.is_some()
+                });
+            }
+        });
+        ended.await.or_log("wait for processes to end");
+    }
+
+    /// Ends the process of a terminal. Gives its end, once it is known.
+    pub fn end(&self, pane: &Pane) -> Option<ChildEnd> {
+        if pane.inner().end.is_none() {
+            pane.order(Order::Kill { grace_ms: KILL_GRACE_MS });
+            pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 5_000), |inner| {
+                inner.end.is_some()
+            });
+        }
+        pane.inner().end
+    }
+
+    /// Keeps the text of a terminal that is closed, and forgets the rest. Gives `captured` or `empty`.
+    pub fn archive(&self, terminal: &TerminalId, incarnation: &str) -> &'static str {
+        let dir = self.folder(terminal);
+        let all = ReadWish { cursor: Some(0), limit: usize::MAX, is_screen: false };
+        let Some(page) = self.read_output(terminal, &all) else { return "empty" };
+        let text = page.lines.join("\n");
+        let saved =
+            archive::save(&dir, terminal.as_str(), incarnation, &text, &["dcap_"], Clock::System.now());
+        match saved.or_log("keep the output of a closed terminal") {
+            Some(info) => {
+                journal::discard(&dir);
+                lock(&self.panes).remove(terminal);
+                if info.is_empty() { "empty" } else { "captured" }
+            }
+            None => "empty",
+        }
+    }
+
+    /// The end of a process is on disk: its holder may go.
+    pub fn collected(&self, terminal: &TerminalId) {
+        if let Some(pane) = self.pane(terminal) {
+            pane.order(Order::Collected);
+        }
+    }
+
+    /// Types bytes for a machine.
+    pub fn type_bytes(&self, terminal: &TerminalId, bytes: Vec<u8>) {
+        if let Some(pane) = self.pane(terminal) {
+            pane.push(Item::Machine(bytes));
+        }
+    }
+
+    /// Types a prompt for a machine: paste, pause, Enter, as one item.
+    pub fn prompt(&self, terminal: &TerminalId, text: &str) {
+        let Some(pane) = self.pane(terminal) else { return };
+        let steps = match &pane.preset {
+            Some(preset) => prompt::injection(preset, text).into_iter().filter(is_typed).collect(),
+            None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
+        };
+        pane.push(Item::Prompt(steps));
+    }
+
+    /// The outer terminal's colours, for the answers that panes get.
+    pub fn set_host(&self, change: impl Fn(&mut HostFacts)) {
+        let mut host = lock(&self.host);
+        change(&mut host);
+        let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
+        panes.iter().for_each(|pane| pane.inner().term.set_host(host.clone()));
+    }
+}
+
+/// The steps that type something; waiting is done by whoever delivers a brief.
+pub fn is_typed(step: &Step) -> bool {
+    match step {
+        Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => true,
+        Step::AwaitReady { .. } | Step::EnterAgain { .. } => false,
+    }
+}
+
+fn page_of_text(text: &str, wish: &ReadWish) -> OutputPage {
+    let lines: Vec<&str> = text.lines().collect();
+    let tail = lines.len().saturating_sub(wish.limit);
+    let first = wish.cursor.map_or(tail, |line| usize::try_from(line).unwrap_or(usize::MAX).min(lines.len()));
+    let page: Vec<String> =
+        lines.iter().skip(first).take(wish.limit).map(|line| (*line).to_owned()).collect();
+    let next = first + page.len();
+    OutputPage {
+        is_truncated: first > 0 || next < lines.len(),
+        lines: page,
+        oldest: 0,
+        next: next as u64,
+        latest: lines.len() as u64,
+        is_archived: true,
+    }
 }

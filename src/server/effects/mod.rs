@@ -1,15 +1,74 @@
-//! What the world must do.
+//! What the world must do: each effect on a thread of its own, each idempotent under its id, each ending
+//! in an outcome that goes back to the engine.
 
-use super::command::Inbox;
-use crate::base::id::EffectId;
-use crate::model::effect::OpenEffect;
+mod prompt;
+mod terminal;
+mod worktree;
 
-#[derive(Debug)]
+use super::command::{Command, Inbox};
+use super::fault::{self, Point};
+use super::terminals::Terminals;
+use crate::base::report::OrLog as _;
+use crate::git::name::{BranchPrefix, Layout};
+use crate::model::effect::{Effect, OpenEffect, Outcome};
+use crate::model::terminal::Terminal;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What effects need of the server.
+#[derive(Debug, Clone)]
 pub struct Effects {
     pub inbox: Inbox,
+    pub terminals: Arc<Terminals>,
+    pub program: PathBuf,
+    pub worktrees: WorktreePlaces,
+}
+
+/// Where new worktrees go and what their branches are called, as the settings have it.
+#[derive(Debug, Clone)]
+pub struct WorktreePlaces {
+    pub root: PathBuf,
+    pub layout: Layout,
+    pub prefix: BranchPrefix,
 }
 
 impl Effects {
-    pub fn begin(&self, _open: OpenEffect) {}
-    pub fn forget(&self, _id: &EffectId) {}
+    /// Begins an effect. `terminal` is the row of the terminal it is about, where it is about one.
+    pub fn begin(&self, open: OpenEffect, terminal: Option<Terminal>) {
+        let effects = self.clone();
+        let begun = std::thread::Builder::new().name(String::from("orca-effect")).spawn(move || {
+            fault::pass(Point::BeforeEffect);
+            let outcome = effects.run(&open, terminal);
+            fault::pass(Point::AfterEffect);
+            effects.tell(&open, outcome);
+        });
+        begun.or_log("begin an effect; the next server tries it again");
+    }
+
+    fn run(&self, open: &OpenEffect, terminal: Option<Terminal>) -> Outcome {
+        let gone = || Outcome::Failed {
+            code: String::from("terminal_not_found"),
+            message: String::from("the terminal is not known"),
+        };
+        match &open.effect {
+            Effect::CreateWorktree(wish) => {
+                worktree::create(&self.worktrees, open.id.as_str(), &self.terminals, wish)
+            }
+            Effect::SpawnTerminal { .. } => {
+                terminal.map_or_else(gone, |row| terminal::spawn(&self.program, &self.terminals, &row))
+            }
+            Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
+                let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
+                prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked)
+            }
+            Effect::CloseTerminal { .. } => {
+                terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row))
+            }
+        }
+    }
+
+    fn tell(&self, open: &OpenEffect, outcome: Outcome) {
+        let command = Command::Outcome { effect: open.id.clone(), outcome };
+        self.inbox.blocking_send(command).or_log("tell an outcome");
+    }
 }

@@ -1,0 +1,112 @@
+//! Typing a brief into an agent that takes none on its command line: wait until it takes text, paste,
+//! settle, Enter, watch for work. What is not seen is only marked (contract 5.7, design 12).
+
+use crate::agent::detect::AgentState;
+use crate::agent::prompt::{self, Step};
+use crate::base::id::TerminalId;
+use crate::model::effect::Outcome;
+use crate::server::pane::{Item, Pane};
+use crate::server::terminals::{Terminals, is_typed};
+use std::time::{Duration, Instant};
+
+/// Without rules for its screen, an agent that is quiet for this long takes text.
+const QUIET: Duration = Duration::from_millis(1_500);
+/// How long a sign of work may take after Enter.
+const WATCH: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Delivers a brief. `tell_blocked` is called once if something on the screen, or a person's draft,
+/// holds it back; it is typed when the way is free.
+pub(super) fn deliver(
+    terminals: &Terminals,
+    terminal: &TerminalId,
+    text: &str,
+    timeout_ms: u64,
+    tell_blocked: &dyn Fn(String),
+) -> Outcome {
+    let Some(pane) = terminals.pane(terminal) else {
+        return Outcome::Failed {
+            code: String::from("terminal_gone"),
+            message: String::from("the terminal has ended"),
+        };
+    };
+    let steps = match &pane.preset {
+        Some(preset) => prompt::injection(preset, text),
+        None => vec![Step::Paste(text.to_owned()), Step::Settle { ms: 300 }, Step::Enter],
+    };
+    if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked) {
+        return ended;
+    }
+    let again = steps.iter().find_map(|step| match step {
+        Step::EnterAgain { after_ms } => Some(*after_ms),
+        Step::AwaitReady { .. } | Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => None,
+    });
+    pane.push(Item::Prompt(steps.into_iter().filter(is_typed).collect()));
+    await_typed(&pane, tell_blocked);
+    let is_working = |state: AgentState| state == AgentState::Working || state.is_blocked();
+    let first = again.map_or(WATCH, Duration::from_millis);
+    let mut is_confirmed = pane.wait_until(first, |inner| is_working(inner.state) || inner.end.is_some());
+    if !is_confirmed && again.is_some() {
+        pane.push(Item::Machine(b"\r".to_vec()));
+        is_confirmed = pane.wait_until(WATCH, |inner| is_working(inner.state) || inner.end.is_some());
+    }
+    if pane.inner().end.is_some() {
+        return Outcome::PromptDelivered { is_confirmed: false };
+    }
+    Outcome::PromptDelivered { is_confirmed }
+}
+
+/// Waits until the agent takes text. Past the deadline the text is typed all the same, except into a
+/// dialog, which holds it back for as long as it stands.
+fn await_ready(pane: &Pane, deadline: Duration, tell_blocked: &dyn Fn(String)) -> Option<Outcome> {
+    let began = Instant::now();
+    let mut has_told = false;
+    loop {
+        let (state, detail, is_over) = {
+            let inner = pane.inner();
+            (inner.state, inner.live.activity_detail.clone(), inner.end.is_some())
+        };
+        if is_over {
+            return Some(Outcome::Failed {
+                code: String::from("terminal_gone"),
+                message: String::from("the agent ended before it could be given its brief"),
+            });
+        }
+        if state.is_blocked() {
+            if !has_told {
+                has_told = true;
+                tell_blocked(detail.unwrap_or_else(|| String::from("a dialog is on the agent's screen")));
+            }
+        } else if pane.is_ready().unwrap_or_else(|| is_quiet(pane)) || began.elapsed() > deadline {
+            return None;
+        }
+        pane.wait_until(LOOK_EVERY, |inner| inner.end.is_some());
+    }
+}
+
+fn is_quiet(pane: &Pane) -> bool {
+    let facts = pane.live_facts();
+    let now = crate::base::clock::Clock::System.now();
+    facts.last_output_at.is_some_and(|at| now.since_ms(at) >= QUIET.as_millis() as u64)
+}
+
+/// Waits until the prompt has left the queue; a person's draft may hold it for as long as it stands.
+fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String)) {
+    let began = Instant::now();
+    let mut has_told = false;
+    loop {
+        let (is_waiting, has_draft) = {
+            let queue = pane.queue();
+            let has_prompt = queue.items.iter().any(|item| matches!(item, Item::Prompt(_)));
+            (has_prompt || !queue.partial.is_empty(), queue.has_draft)
+        };
+        if !is_waiting || pane.inner().end.is_some() {
+            return;
+        }
+        if has_draft && !has_told && began.elapsed() > QUIET {
+            has_told = true;
+            tell_blocked(String::from("a person is typing in the agent's terminal"));
+        }
+        pane.wait_until(LOOK_EVERY, |inner| inner.end.is_some());
+    }
+}

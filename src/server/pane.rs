@@ -1,0 +1,471 @@
+//! One live terminal, shared by its pump (the thread that reads it), the connections that type into it
+//! and draw it, and the verbs that ask about it.
+//!
+//! Everything typed passes one queue: a person's keys, raw text and prompts of machines. A machine's
+//! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
+//! (design 4, 7.8). Nothing here blocks on a program that does not read.
+
+use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
+use crate::agent::preset::Preset;
+use crate::agent::prompt::Step;
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::id::TerminalId;
+use crate::base::input::{InputEvent, Key, KeyPhase};
+use crate::base::report::OrLog as _;
+use crate::base::size::TermSize;
+use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
+use crate::proto::event::LiveRow;
+use crate::pty::journal::Journal;
+use crate::pty::keys;
+use crate::pty::link;
+use crate::pty::modes::InputModes;
+use crate::pty::snapshot::{PaneRows, Patch};
+use crate::pty::term::Term;
+use crate::pty::wire::ChildEnd;
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Bytes that may wait for a program that does not read; then whoever types waits.
+const MAX_QUEUED: usize = 1 << 20;
+
+/// One thing to be typed.
+#[derive(Debug)]
+pub enum Item {
+    /// A person's keys or paste, or an answer of the terminal itself.
+    Bytes(Vec<u8>),
+    /// What a machine wants typed; waits for a person's draft.
+    Machine(Vec<u8>),
+    /// A prompt with its settling and its Enter; waits for a person's draft.
+    Prompt(VecDeque<Step>),
+}
+
+/// What is to be typed, in order.
+#[derive(Debug, Default)]
+pub struct Queue {
+    pub items: VecDeque<Item>,
+    /// The rest of an item that the program has not read yet.
+    pub partial: Vec<u8>,
+    /// A person typed something and neither sent nor cleared it.
+    pub has_draft: bool,
+    pub n_bytes: usize,
+}
+
+/// The screen and everything that is known of the program.
+pub struct Inner {
+    pub term: Term,
+    pub rows: PaneRows,
+    pub journal: Option<Journal>,
+    pub program: Option<ProgramStatus>,
+    pub progress: Option<Progress>,
+    pub last_output_at: Option<Timestamp>,
+    pub live: LiveRow,
+    pub state: AgentState,
+    pub end: Option<ChildEnd>,
+}
+
+/// A live terminal, or one whose process ended while this server knew it.
+pub struct Pane {
+    pub id: TerminalId,
+    pub dir: PathBuf,
+    pub child_pid: u32,
+    pub preset: Option<Preset>,
+    pub master: OwnedFd,
+    inner: Mutex<Inner>,
+    /// Told when the process ended or its state was looked at.
+    changed: Condvar,
+    queue: Mutex<Queue>,
+    /// The modes keys are encoded with; beside `inner`, so that a key never waits for a flood.
+    modes: Mutex<InputModes>,
+    /// Told when the queue has room again.
+    pub room: Notify,
+    wake: Mutex<UnixStream>,
+    orders: Mutex<Vec<Order>>,
+    watchers: Mutex<Vec<Weak<Notify>>>,
+    has_person: AtomicBool,
+}
+
+/// What only the pump can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Kill {
+        grace_ms: u32,
+    },
+    /// The end is recorded; the holder may go.
+    Collected,
+}
+
+impl std::fmt::Debug for Pane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pane").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A lock whose holder panicked still guards usable data: a screen that may be out of date.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a pane is made of.
+pub struct PaneParts {
+    pub id: TerminalId,
+    pub dir: PathBuf,
+    pub child_pid: u32,
+    pub preset: Option<Preset>,
+    pub master: OwnedFd,
+    pub term: Term,
+    pub journal: Option<Journal>,
+    pub end: Option<ChildEnd>,
+    pub wake: UnixStream,
+}
+
+impl Pane {
+    /// A pane around a terminal that was just taken over.
+    pub fn new(parts: PaneParts) -> Self {
+        let now = Clock::System.now();
+        let live = LiveRow {
+            terminal: parts.id.clone(),
+            title: parts.term.title().to_owned(),
+            activity: String::from("unknown"),
+            activity_detail: None,
+            activity_since: now,
+            last_output_at: None,
+            is_input_held: false,
+        };
+        let modes = Mutex::new(parts.term.modes());
+        let inner = Inner {
+            term: parts.term,
+            rows: PaneRows::new(),
+            journal: parts.journal,
+            program: None,
+            progress: None,
+            last_output_at: None,
+            live,
+            state: AgentState::Unknown,
+            end: parts.end,
+        };
+        Self {
+            id: parts.id,
+            dir: parts.dir,
+            child_pid: parts.child_pid,
+            preset: parts.preset,
+            master: parts.master,
+            inner: Mutex::new(inner),
+            changed: Condvar::new(),
+            queue: Mutex::new(Queue::default()),
+            modes,
+            room: Notify::new(),
+            wake: Mutex::new(parts.wake),
+            orders: Mutex::new(Vec::new()),
+            watchers: Mutex::new(Vec::new()),
+            has_person: AtomicBool::new(false),
+        }
+    }
+
+    /// Notes that a person typed here. Gives whether that was noted before.
+    pub fn note_person(&self) -> bool {
+        self.has_person.swap(true, Ordering::Relaxed)
+    }
+
+    /// The screen and state, locked.
+    pub fn inner(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+
+    /// The queue, locked.
+    pub fn queue(&self) -> MutexGuard<'_, Queue> {
+        lock(&self.queue)
+    }
+
+    /// Keeps the modes for keys up to date; the pump calls it after each piece of output.
+    pub fn note_modes(&self, modes: InputModes) {
+        *lock(&self.modes) = modes;
+    }
+
+    /// The pump looks at its orders and its queue.
+    pub fn wake(&self) {
+        // A full pipe means that it is awake already.
+        drop(lock(&self.wake).write(&[1]));
+    }
+
+    /// Tells waiters that the state was looked at or the process ended.
+    pub fn tell_changed(&self) {
+        self.changed.notify_all();
+    }
+
+    /// Orders something of the pump.
+    pub fn order(&self, order: Order) {
+        lock(&self.orders).push(order);
+        self.wake();
+    }
+
+    /// What was ordered since the last time.
+    pub fn take_orders(&self) -> Vec<Order> {
+        std::mem::take(&mut lock(&self.orders))
+    }
+
+    /// Types what a person did. Gives whether it was a key or paste of theirs, for the takeover rule.
+    pub fn input(&self, event: &InputEvent) -> bool {
+        let modes = *lock(&self.modes);
+        let bytes = keys::encode(event, &modes);
+        if bytes.is_empty() {
+            return false;
+        }
+        let is_typed = is_typing(event);
+        let mut queue = self.queue();
+        if is_typed {
+            queue.has_draft = leaves_draft(event, queue.has_draft);
+        }
+        let is_idle = queue.items.is_empty() && queue.partial.is_empty();
+        // The shortest way for a key: straight into the PTY, if nothing is before it.
+        let n_written = if is_idle { link::write(&self.master, &bytes).unwrap_or(0) } else { 0 };
+        let rest = bytes.get(n_written..).unwrap_or_default();
+        let has_waiting = !queue.items.is_empty();
+        if !rest.is_empty() {
+            queue.n_bytes += rest.len();
+            queue.items.push_back(Item::Bytes(rest.to_vec()));
+        }
+        drop(queue);
+        if !rest.is_empty() || has_waiting {
+            self.wake();
+        }
+        is_typed
+    }
+
+    /// Whether more may be typed now.
+    pub fn has_room(&self) -> bool {
+        self.queue().n_bytes < MAX_QUEUED
+    }
+
+    /// Queues an item of a machine.
+    pub fn push(&self, item: Item) {
+        let n_bytes = match &item {
+            Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
+            Item::Prompt(_) => 0,
+        };
+        let mut queue = self.queue();
+        queue.n_bytes += n_bytes;
+        queue.items.push_back(item);
+        drop(queue);
+        self.wake();
+    }
+
+    /// Sets the size of the terminal, if it is another one.
+    pub fn resize(&self, size: TermSize) {
+        let mut inner = self.inner();
+        if inner.term.size() == size || inner.end.is_some() {
+            return;
+        }
+        inner.term.resize(size);
+        if let Some(journal) = &mut inner.journal {
+            journal.resize(size);
+        }
+        link::resize(&self.master, size).or_log("tell a program its size");
+        let Inner { rows, term, .. } = &mut *inner;
+        rows.update(term);
+        drop(inner);
+        self.notify_watchers();
+    }
+
+    /// Adds a screen that wants to know when there is something new to draw.
+    pub fn watch(&self, news: &Arc<Notify>) {
+        let mut watchers = lock(&self.watchers);
+        watchers.retain(|watcher| watcher.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, news)));
+        watchers.push(Arc::downgrade(news));
+    }
+
+    /// Tells the screens that show this pane.
+    pub fn notify_watchers(&self) {
+        let watchers: Vec<Arc<Notify>> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
+        watchers.iter().for_each(|news| news.notify_one());
+    }
+
+    /// Rows and meta newer than `version`, or nothing.
+    pub fn patch_since(&self, version: u64) -> Option<Patch> {
+        let inner = self.inner();
+        (inner.rows.version() > version).then(|| inner.rows.newer_than(version))
+    }
+
+    /// What is known of the program at this moment.
+    pub fn live_row(&self) -> LiveRow {
+        let mut live = self.inner().live.clone();
+        let queue = self.queue();
+        live.is_input_held =
+            queue.has_draft && queue.items.iter().any(|item| !matches!(item, Item::Bytes(_)));
+        live
+    }
+
+    /// The same for verbs.
+    pub fn live_facts(&self) -> LiveFacts {
+        let inner = self.inner();
+        let live = &inner.live;
+        LiveFacts {
+            activity: live.activity.clone(),
+            activity_detail: live.activity_detail.clone(),
+            activity_since: live.activity_since,
+            last_output_at: inner.last_output_at,
+            title: live.title.clone(),
+            is_process_alive: inner.end.is_none(),
+            foreground: None,
+        }
+    }
+
+    /// Lines of the output.
+    pub fn read_output(&self, wish: &ReadWish) -> OutputPage {
+        page_of(&self.inner().term, wish)
+    }
+
+    /// Looks at the program's state with what is known now. True when that changed the live row.
+    pub fn look(&self, inner: &mut Inner) -> bool {
+        let screen = inner.term.screen_text();
+        let title = Some(inner.term.title()).filter(|title| !title.is_empty());
+        let evidence = Evidence {
+            program: inner.program.as_ref(),
+            hook: None,
+            title,
+            progress: inner.progress,
+            screen: &screen,
+        };
+        let found = detect::detect(self.preset.as_ref(), &evidence);
+        let activity = activity_word(found.state);
+        let detail = if found.message.is_empty() { found.explanation } else { found.message };
+        let detail = found.state.is_blocked().then_some(detail);
+        let title = inner.term.title().to_owned();
+        let is_new = inner.live.activity != activity
+            || inner.live.activity_detail != detail
+            || inner.live.title != title;
+        if inner.live.activity != activity {
+            inner.live.activity_since = Clock::System.now();
+        }
+        inner.state = found.state;
+        inner.live.activity = activity.to_owned();
+        inner.live.activity_detail = detail;
+        inner.live.title = title;
+        inner.live.last_output_at = inner.last_output_at;
+        is_new
+    }
+
+    /// Whether the agent takes a prompt now; None where its preset cannot tell.
+    pub fn is_ready(&self) -> Option<bool> {
+        let inner = self.inner();
+        let screen = inner.term.screen_text();
+        let evidence = Evidence {
+            program: inner.program.as_ref(),
+            hook: None,
+            title: Some(inner.term.title()),
+            progress: inner.progress,
+            screen: &screen,
+        };
+        detect::is_ready(self.preset.as_ref()?, &evidence)
+    }
+
+    /// Waits until `is_so`, looking again at every change, at most `patience`. Gives whether it is.
+    pub fn wait_until(&self, patience: Duration, mut is_so: impl FnMut(&Inner) -> bool) -> bool {
+        let began = std::time::Instant::now();
+        let mut inner = self.inner();
+        loop {
+            if is_so(&inner) {
+                return true;
+            }
+            let left = patience.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return false;
+            }
+            let turn = left.min(Duration::from_millis(100));
+            inner = self.changed.wait_timeout(inner, turn).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+fn activity_word(state: AgentState) -> &'static str {
+    match state {
+        AgentState::Permission | AgentState::Question | AgentState::Auth => "blocked",
+        AgentState::Working
+        | AgentState::Idle
+        | AgentState::Done
+        | AgentState::Error
+        | AgentState::Unknown => state.as_str(),
+    }
+}
+
+/// A page of a terminal's text, live or revived.
+pub fn page_of(term: &Term, wish: &ReadWish) -> OutputPage {
+    if wish.is_screen {
+        let mut lines = term.screen_text();
+        while lines.last().is_some_and(|line| line.trim().is_empty()) {
+            lines.pop();
+        }
+        let skipped = lines.len().saturating_sub(wish.limit);
+        return OutputPage {
+            lines: lines.split_off(skipped),
+            is_truncated: skipped > 0,
+            ..OutputPage::default()
+        };
+    }
+    let all = term.text_lines(u64::MAX, 0);
+    let tail = all.end.saturating_sub(wish.limit as u64);
+    let text = term.text_lines(wish.cursor.unwrap_or(tail), wish.limit);
+    let next = text.first + text.lines.len() as u64;
+    OutputPage {
+        is_truncated: text.first > text.oldest || next < text.end,
+        lines: text.lines,
+        oldest: text.oldest,
+        next,
+        latest: text.end,
+        is_archived: false,
+    }
+}
+
+fn is_typing(event: &InputEvent) -> bool {
+    match event {
+        InputEvent::Key(key) => key.phase != KeyPhase::Release,
+        InputEvent::Paste(_) => true,
+        InputEvent::Mouse(_) | InputEvent::Focus(_) => false,
+    }
+}
+
+/// Whether a draft stands in the terminal after this: Enter sends it, Ctrl-C and Ctrl-U clear it.
+fn leaves_draft(event: &InputEvent, had_draft: bool) -> bool {
+    match event {
+        InputEvent::Paste(_) => true,
+        InputEvent::Key(key) => match key.key {
+            Key::Enter => key.mods.is_shift || key.mods.is_alt,
+            Key::Char('c' | 'u' | 'd') if key.mods.is_ctrl => false,
+            Key::Char(_) if !key.mods.is_ctrl => true,
+            _ => had_draft,
+        },
+        InputEvent::Mouse(_) | InputEvent::Focus(_) => had_draft,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::input::{KeyEvent, Mods};
+
+    #[test]
+    fn a_draft_stands_until_it_is_sent_or_cleared() {
+        let key = |key, is_ctrl, is_shift| {
+            let mods = Mods { is_ctrl, is_shift, ..Mods::NONE };
+            InputEvent::Key(KeyEvent { key, mods, phase: KeyPhase::Press })
+        };
+        let mut has_draft = false;
+        let mut check = |event: InputEvent, expected: bool| {
+            has_draft = leaves_draft(&event, has_draft);
+            assert_eq!(has_draft, expected, "{event:?}");
+        };
+        check(key(Key::Left, false, false), false);
+        check(key(Key::Char('h'), false, false), true);
+        check(key(Key::Left, false, false), true);
+        check(key(Key::Enter, false, true), true);
+        check(key(Key::Enter, false, false), false);
+        check(InputEvent::Paste(String::from("x")), true);
+        check(key(Key::Char('c'), true, false), false);
+    }
+}

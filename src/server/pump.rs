@@ -1,0 +1,429 @@
+//! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
+//!
+//! It takes at most 64 KiB a turn and has nobody else's work to do, so a flood in one pane slows no
+//! other. The first change after quiet is published at once, the next ones at most every 16 ms;
+//! synchronized updates are published as one, at the latest after 150 ms (terminal.md 5.5).
+
+use super::command::{Command, Inbox};
+use super::pane::{Inner, Item, Order, Pane, Queue};
+use crate::agent::detect::{ProgramStatus, Progress};
+use crate::agent::prompt::{Step, paste_bytes};
+use crate::base::clock::Clock;
+use crate::base::report::{OrLog as _, log};
+use crate::model::terminal::ProcessEnd;
+use crate::pty::event::{ProgressState, TermEvent};
+use crate::pty::link::{self, Link, Output};
+use crate::pty::wire::ChildEnd;
+use rustix::event::{PollFd, PollFlags, poll};
+use std::io::Read as _;
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+const FRAME: Duration = Duration::from_millis(16);
+const SYNC_PATIENCE: Duration = Duration::from_millis(150);
+/// How often the program's state is looked at while output comes.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Bytes of one turn.
+const TURN: usize = 64 << 10;
+
+/// Notices of programs for the persons at the screens.
+pub type Notices = tokio::sync::broadcast::Sender<(crate::base::id::TerminalId, TermEvent)>;
+
+/// Runs until the process ended and its end was recorded, or until the server goes.
+pub struct Pump {
+    pub pane: Arc<Pane>,
+    pub link: Link,
+    pub wake: UnixStream,
+    pub inbox: Inbox,
+    pub notices: Notices,
+    published_at: Instant,
+    publish_due: Option<Instant>,
+    sync_since: Option<Instant>,
+    look_due: Option<Instant>,
+    looked_at: Instant,
+    /// A prompt is being typed and settles until then.
+    pause_until: Option<Instant>,
+    is_output_over: bool,
+    has_told_end: bool,
+}
+
+impl Pump {
+    /// A pump over a terminal that was just taken over.
+    pub fn new(pane: Arc<Pane>, link: Link, wake: UnixStream, inbox: Inbox, notices: Notices) -> Self {
+        let now = Instant::now();
+        Self {
+            pane,
+            link,
+            wake,
+            inbox,
+            notices,
+            published_at: now.checked_sub(FRAME).unwrap_or(now),
+            publish_due: Some(now),
+            sync_since: None,
+            look_due: Some(now),
+            looked_at: now,
+            pause_until: None,
+            is_output_over: false,
+            has_told_end: false,
+        }
+    }
+
+    /// The thread's work.
+    pub fn run(mut self) {
+        if let Some(end) = self.link.hello.end {
+            self.ended(end);
+        }
+        loop {
+            let ready = self.wait();
+            if ready.is_output {
+                self.read_turn();
+            }
+            if ready.is_message && !self.hear() {
+                return;
+            }
+            if ready.is_woken {
+                let mut nothing = [0_u8; 64];
+                while self.wake.read(&mut nothing).is_ok_and(|n| n == nothing.len()) {}
+            }
+            for order in self.pane.take_orders() {
+                match order {
+                    Order::Kill { grace_ms } => drop(self.link.kill(grace_ms).or_log("end a process")),
+                    Order::Collected => {
+                        self.link.collected().or_log("let a holder go");
+                        self.publish();
+                        return;
+                    }
+                }
+            }
+            self.type_queue();
+            self.keep_time();
+        }
+    }
+
+    fn wait(&self) -> Ready {
+        let has_input = {
+            let queue = self.pane.queue();
+            !queue.partial.is_empty() && self.pause_until.is_none()
+        };
+        let mut events = PollFlags::empty();
+        if !self.is_output_over {
+            events |= PollFlags::IN;
+        }
+        if has_input {
+            events |= PollFlags::OUT;
+        }
+        let mut fds =
+            vec![PollFd::new(self.link.socket(), PollFlags::IN), PollFd::new(&self.wake, PollFlags::IN)];
+        if !events.is_empty() {
+            fds.push(PollFd::from_borrowed_fd(self.link.master.as_fd(), events));
+        }
+        let due = [self.publish_due, self.look_due, self.pause_until].into_iter().flatten().min();
+        let timeout = due.map(|due| {
+            let left = due.saturating_duration_since(Instant::now());
+            rustix::time::Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(1),
+                tv_nsec: left.subsec_nanos().max(100_000).into(),
+            }
+        });
+        if poll(&mut fds, timeout.as_ref()).is_err() {
+            return Ready::default();
+        }
+        let is_set = |at: usize| fds.get(at).is_some_and(|fd| !fd.revents().is_empty());
+        let readable = PollFlags::IN | PollFlags::HUP | PollFlags::ERR;
+        Ready {
+            is_message: is_set(0),
+            is_woken: is_set(1),
+            is_output: !self.is_output_over && fds.get(2).is_some_and(|fd| fd.revents().intersects(readable)),
+        }
+    }
+
+    /// Takes in up to one turn of output.
+    fn read_turn(&mut self) {
+        let mut buffer = [0_u8; 16 << 10];
+        let mut n_read = 0;
+        while n_read < TURN {
+            match link::read(&self.link.master, &mut buffer) {
+                Ok(Output::Bytes(n)) => {
+                    n_read += n;
+                    self.feed(buffer.get(..n).unwrap_or_default());
+                    if n < 2_048 {
+                        // A short piece is likely all there is; the screen should not wait for more.
+                        break;
+                    }
+                }
+                Ok(Output::Nothing) => break,
+                Ok(Output::Closed) => {
+                    self.is_output_over = true;
+                    break;
+                }
+                Err(error) => {
+                    log(format_args!("{}: {error}", self.pane.id));
+                    self.is_output_over = true;
+                    break;
+                }
+            }
+        }
+        if n_read > 0 {
+            self.after_output();
+        }
+    }
+
+    fn feed(&mut self, bytes: &[u8]) {
+        let mut inner = self.pane.inner();
+        if let Some(journal) = &mut inner.journal {
+            journal.output(bytes).or_log("keep output");
+        }
+        inner.term.process(bytes);
+        let answers = inner.term.take_replies();
+        let modes = inner.term.modes();
+        drop(inner);
+        self.pane.note_modes(modes);
+        if !answers.is_empty() {
+            // Answers come before what a person types next; the program waits for them.
+            let mut queue = self.pane.queue();
+            queue.n_bytes += answers.len();
+            queue.items.push_front(Item::Bytes(answers));
+        }
+    }
+
+    fn after_output(&mut self) {
+        let now = Instant::now();
+        let mut inner = self.pane.inner();
+        inner.last_output_at = Some(Clock::System.now());
+        let is_urgent = self.take_events(&mut inner);
+        keep_journal(&mut inner);
+        let is_synchronized = inner.term.is_synchronized();
+        drop(inner);
+        if is_urgent {
+            self.look_due = Some(now);
+        }
+        self.look_due = self.look_due.or(Some(now.max(self.looked_at + LOOK_EVERY)));
+        if is_synchronized {
+            let since = *self.sync_since.get_or_insert(now);
+            self.publish_due = Some(since + SYNC_PATIENCE);
+        } else {
+            self.sync_since = None;
+            let due = self.published_at + FRAME;
+            if due <= now {
+                self.publish();
+            } else {
+                self.publish_due = Some(due);
+            }
+        }
+    }
+
+    /// Notes what the program told besides text. True when its state may have changed.
+    fn take_events(&self, inner: &mut Inner) -> bool {
+        let mut is_urgent = false;
+        for event in inner.term.take_events() {
+            match &event {
+                TermEvent::Status(said) => {
+                    let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
+                    inner.program =
+                        ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
+                    is_urgent = true;
+                }
+                TermEvent::Progress { state, .. } => {
+                    inner.progress = Some(match state {
+                        ProgressState::None => Progress::Clear,
+                        ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
+                        ProgressState::Failed => Progress::Failed,
+                        ProgressState::Paused => Progress::Paused,
+                    });
+                    is_urgent = true;
+                }
+                TermEvent::Bell | TermEvent::Notify { .. } | TermEvent::Clipboard { .. } => {
+                    // Nobody listens when no screen is attached.
+                    drop(self.notices.send((self.pane.id.clone(), event.clone())));
+                }
+                TermEvent::ScreenLost => {
+                    log(format_args!("{}: the screen was lost and begins anew", self.pane.id))
+                }
+                TermEvent::Title(_)
+                | TermEvent::Cwd(_)
+                | TermEvent::PromptMark { .. }
+                | TermEvent::AltScreen(_) => {}
+            }
+        }
+        is_urgent
+    }
+
+    fn publish(&mut self) {
+        self.publish_due = None;
+        let mut inner = self.pane.inner();
+        let Inner { rows, term, .. } = &mut *inner;
+        let is_changed = rows.update(term);
+        drop(inner);
+        self.published_at = Instant::now();
+        if is_changed {
+            self.pane.notify_watchers();
+        }
+    }
+
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        if self.publish_due.is_some_and(|due| due <= now) {
+            if self.sync_since.take().is_some() {
+                self.pane.inner().term.end_synchronized();
+            }
+            self.publish();
+        }
+        if self.look_due.is_some_and(|due| due <= now) {
+            self.look_due = None;
+            self.looked_at = now;
+            let mut inner = self.pane.inner();
+            let is_new = self.pane.look(&mut inner);
+            if let Some(journal) = &mut inner.journal {
+                journal.flush().or_log("keep output");
+            }
+            drop(inner);
+            self.pane.tell_changed();
+            let news = Command::LiveChanged { terminal: self.pane.id.clone() };
+            if is_new && self.inbox.try_send(news).is_err() {
+                // The engine is busy; the state is told a little later.
+                self.look_due = Some(now + LOOK_EVERY);
+            }
+        }
+    }
+
+    /// Hears the holder. False: there is nothing more to come.
+    fn hear(&mut self) -> bool {
+        match self.link.poll_message() {
+            Ok(Some(end)) => {
+                self.ended(end);
+                true
+            }
+            Ok(None) => true,
+            Err(_) if self.has_told_end => false,
+            Err(error) => {
+                log(format_args!("{}: its holder is gone: {error}", self.pane.id));
+                let known = link::recorded_end(&self.pane.dir);
+                self.ended(known.unwrap_or(ChildEnd {
+                    exit_code: None,
+                    signal: None,
+                    at: Clock::System.now(),
+                }));
+                false
+            }
+        }
+    }
+
+    /// The process ended: what it wrote last is taken in before anybody is told.
+    fn ended(&mut self, end: ChildEnd) {
+        if self.has_told_end {
+            return;
+        }
+        self.has_told_end = true;
+        let mut buffer = [0_u8; 16 << 10];
+        while let Ok(Output::Bytes(n)) = link::read(&self.link.master, &mut buffer) {
+            self.feed(buffer.get(..n).unwrap_or_default());
+        }
+        self.is_output_over = true;
+        let mut inner = self.pane.inner();
+        inner.term.end_synchronized();
+        inner.end = Some(end);
+        // What a program said of itself is over with it.
+        inner.program = None;
+        inner.progress = None;
+        if let Some(journal) = &mut inner.journal {
+            journal.flush().or_log("keep output");
+        }
+        inner.live.activity = String::from("unknown");
+        drop(inner);
+        self.publish();
+        self.pane.tell_changed();
+        let end = ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at };
+        let command = Command::ProcessEnded { terminal: self.pane.id.clone(), end };
+        self.inbox.blocking_send(command).or_log("tell the end of a process");
+    }
+
+    /// Types what is due, as far as the program reads.
+    fn type_queue(&mut self) {
+        if self.pause_until.is_some_and(|until| until > Instant::now()) {
+            return;
+        }
+        self.pause_until = None;
+        let pane = Arc::clone(&self.pane);
+        let mut queue = pane.queue();
+        loop {
+            if !queue.partial.is_empty() {
+                let n = link::write(&self.link.master, &queue.partial).unwrap_or(0);
+                if n == 0 && self.has_told_end {
+                    queue.partial.clear();
+                }
+                let n_gone = n.min(queue.partial.len());
+                queue.partial.drain(..n_gone);
+                queue.n_bytes = queue.n_bytes.saturating_sub(n);
+                if !queue.partial.is_empty() {
+                    break;
+                }
+            }
+            if !self.take_item(&mut queue) {
+                break;
+            }
+        }
+        if queue.items.is_empty() && queue.partial.is_empty() {
+            queue.n_bytes = 0;
+        }
+        drop(queue);
+        pane.room.notify_waiters();
+    }
+
+    /// Moves the next item into `partial`. False: nothing can be typed now.
+    fn take_item(&mut self, queue: &mut Queue) -> bool {
+        // A prompt that has begun is finished before anything else.
+        let has_begun = matches!(queue.items.front(), Some(Item::Prompt(steps)) if !is_fresh(steps));
+        let at = if has_begun {
+            Some(0)
+        } else {
+            queue.items.iter().position(|item| matches!(item, Item::Bytes(_)) || !queue.has_draft)
+        };
+        let Some(item) = at.and_then(|at| queue.items.remove(at)) else { return false };
+        match item {
+            Item::Bytes(bytes) | Item::Machine(bytes) => queue.partial = bytes,
+            Item::Prompt(mut steps) => {
+                let is_bracketed = self.pane.inner().term.modes().is_bracketed_paste;
+                match steps.pop_front() {
+                    Some(Step::Type(text)) => queue.partial = text.into_bytes(),
+                    Some(Step::Paste(text)) => queue.partial = paste_bytes(&text, is_bracketed),
+                    Some(Step::Enter) => queue.partial = b"\r".to_vec(),
+                    Some(Step::Settle { ms }) => {
+                        self.pause_until = Some(Instant::now() + Duration::from_millis(ms))
+                    }
+                    // Whoever queued the prompt waits before and after it.
+                    Some(Step::AwaitReady { .. } | Step::EnterAgain { .. }) | None => {}
+                }
+                if !steps.is_empty() {
+                    queue.items.push_front(Item::Prompt(steps));
+                }
+                if self.pause_until.is_some() {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Nothing of the prompt was typed yet.
+fn is_fresh(steps: &std::collections::VecDeque<Step>) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Paste(_)))
+}
+
+/// A segment that is full is followed by a new one, which begins with the whole screen.
+fn keep_journal(inner: &mut Inner) {
+    let Inner { journal: Some(journal), term, .. } = inner else { return };
+    if journal.wants_keyframe() {
+        let keyframe = term.keyframe();
+        journal.rotate(term.size(), &keyframe).or_log("keep output");
+    }
+}
+
+#[derive(Default)]
+struct Ready {
+    is_message: bool,
+    is_woken: bool,
+    is_output: bool,
+}

@@ -17,6 +17,13 @@ pub struct Session<'a> {
     pub new_request_id: &'a mut dyn FnMut() -> String,
 }
 
+/// The lines that a waiting call writes to standard error (contract 4.7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keepalive {
+    /// The longest wait that was asked for, in milliseconds.
+    pub deadline_ms: Option<u64>,
+}
+
 /// One verb of the command line: its flags as a struct.
 pub trait Verb {
     type Call: Call;
@@ -32,9 +39,9 @@ pub trait Verb {
     fn is_bare(&self) -> bool {
         false
     }
-    /// A waiting call says on standard error that it still waits (contract 4.7).
-    fn is_keepalive_told(&self) -> bool {
-        false
+    /// How a waiting call says on standard error that it still waits.
+    fn keepalive(&self) -> Option<Keepalive> {
+        None
     }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
@@ -48,7 +55,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         Ok(call) => call,
         Err(error) => return fail(session, &Response::new("local", None, Err(error))),
     };
-    let response = ask(&call, verb.retry_request(), verb.is_keepalive_told(), session);
+    let response = ask(&call, verb.retry_request(), verb.keepalive(), session);
     let reply = match (&response.result, response.ok) {
         (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),
         (_, _) => return fail(session, &response),
@@ -84,11 +91,11 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
 
 /// Sends a call and brings the response, also when no server answers.
 ///
-/// While a call waits and `is_keepalive_told`, one JSON line goes to standard error from time to time.
+/// While a call with a `keepalive` waits, one JSON line goes to standard error from time to time.
 pub fn ask<C: Call>(
     call: &C,
     retry_request: Option<&str>,
-    is_keepalive_told: bool,
+    keepalive: Option<Keepalive>,
     session: &mut Session<'_>,
 ) -> Response {
     let params = match serde_json::to_value(call) {
@@ -107,9 +114,9 @@ pub fn ask<C: Call>(
     };
     let out = &mut session.out;
     let mut on_keepalive = |elapsed_ms: u64| {
-        if is_keepalive_told {
+        if let Some(Keepalive { deadline_ms }) = keepalive {
             let line = serde_json::json!({
-                "_keepalive": true, "_heartbeat": true, "elapsedMs": elapsed_ms, "deadlineMs": null
+                "_keepalive": true, "_heartbeat": true, "elapsedMs": elapsed_ms, "deadlineMs": deadline_ms
             });
             out.talk(&line.to_string());
         }

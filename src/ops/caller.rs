@@ -21,6 +21,8 @@ pub struct Caller {
     pub dispatch: Option<Dispatch>,
     /// A valid proof named it, wherever its process runs.
     pub is_proved: bool,
+    /// A proof was given and is that of no attempt.
+    pub is_proof_wrong: bool,
     /// Another source names another terminal: lifecycle messages are refused then.
     pub conflicting: Option<TerminalId>,
 }
@@ -52,35 +54,46 @@ pub fn resolve(cx: &mut Cx<'_>, flag: Option<&str>, proof: Option<&str>) -> Resu
 }
 
 fn find(cx: &Cx<'_>, flag: Option<&str>, proof: Option<&str>) -> Result<Caller, OpError> {
+    let nobody =
+        Caller { terminal: None, dispatch: None, is_proved: false, is_proof_wrong: false, conflicting: None };
     if let Some(dispatch) = proof.map(|proof| by_proof(cx, proof)).transpose()?.flatten() {
         let terminal = match &dispatch.assignee_handle {
             Some(handle) => cx.tx.get::<Terminal>(handle.as_str())?,
             None => None,
         };
-        return Ok(Caller { terminal, dispatch: Some(dispatch), is_proved: true, conflicting: None });
+        return Ok(Caller { terminal, dispatch: Some(dispatch), is_proved: true, ..nobody });
     }
-    let ambient = ambient_terminal(cx)?;
-    let Some(flag) = flag else {
-        return with_dispatch(cx, ambient, None);
+    let nobody = Caller { is_proof_wrong: proof.is_some(), ..nobody };
+    if flag == Some(USER) {
+        return Ok(nobody);
+    }
+    let around = [environment(cx)?, ancestry(cx)?];
+    let named = flag.map(|flag| named_terminal(cx, flag)).transpose()?;
+    let Some(terminal) = named.or_else(|| around.iter().flatten().next().cloned()) else {
+        return Ok(nobody);
     };
-    if flag == USER {
-        return Ok(Caller { terminal: None, dispatch: None, is_proved: false, conflicting: None });
-    }
-    let named = named_terminal(cx, flag)?;
-    let conflicting = ambient.filter(|ambient| !ambient.pane_key.is_same_pane(&named.pane_key)).map(|t| t.id);
-    with_dispatch(cx, Some(named), conflicting)
+    let conflicting =
+        around.into_iter().flatten().find(|other| !other.pane_key.is_same_pane(&terminal.pane_key));
+    Ok(Caller {
+        dispatch: active_dispatch(cx, &terminal)?,
+        conflicting: conflicting.map(|other| other.id),
+        terminal: Some(terminal),
+        ..nobody
+    })
 }
 
-fn with_dispatch(
-    cx: &Cx<'_>,
-    terminal: Option<Terminal>,
-    conflicting: Option<TerminalId>,
-) -> Result<Caller, OpError> {
-    let dispatch = match &terminal {
-        Some(terminal) => active_dispatch(cx, terminal)?,
-        None => None,
-    };
-    Ok(Caller { terminal, dispatch, is_proved: false, conflicting })
+/// Refuses a caller whose proof is wrong: it is not who it believes to be.
+pub fn check_proof(caller: &Caller) -> Result<(), OpError> {
+    if !caller.is_proof_wrong {
+        return Ok(());
+    }
+    Err(refuse(
+        ErrorCode::SenderNotAssignee,
+        "The proof is not that of any dispatch; copy it from the brief.",
+    )
+    .with("effectsApplied", false)
+    .next_step("orca orchestration worker-list --json")
+    .into())
 }
 
 /// The attempt whose proof this is, active or not: a late report is refused for what it is.
@@ -91,20 +104,22 @@ fn by_proof(cx: &Cx<'_>, proof: &str) -> Result<Option<Dispatch>, OpError> {
     Ok(cx.tx.first::<Dispatch>("proof", proof)?)
 }
 
-/// The terminal that the environment names, else the one whose child the caller is.
-fn ambient_terminal(cx: &Cx<'_>) -> Result<Option<Terminal>, OpError> {
+/// The terminal that the environment names.
+fn environment(cx: &Cx<'_>) -> Result<Option<Terminal>, OpError> {
     let origin = &cx.caller.origin;
-    if let Some(terminal) =
-        origin.env_handle.as_deref().map(|handle| existing(cx, handle)).transpose()?.flatten()
-    {
-        return Ok(Some(terminal));
-    }
-    if let Some(pane) = &origin.env_pane {
-        let pane = PaneKey::from_text(pane);
-        if let Some(terminal) = cx.tx.last::<Terminal>("pane", pane.leaf().unwrap_or(pane.as_str()))? {
-            return Ok(Some(terminal));
+    let named = origin.env_handle.as_deref().map(|handle| existing(cx, handle)).transpose()?.flatten();
+    match (named, &origin.env_pane) {
+        (Some(terminal), _) => Ok(Some(terminal)),
+        (None, Some(pane)) => {
+            let pane = PaneKey::from_text(pane);
+            Ok(cx.tx.last::<Terminal>("pane", pane.leaf().unwrap_or(pane.as_str()))?)
         }
+        (None, None) => Ok(None),
     }
+}
+
+/// The terminal whose child the caller is.
+fn ancestry(cx: &Cx<'_>) -> Result<Option<Terminal>, OpError> {
     match &cx.caller.ancestry {
         Some(handle) => Ok(cx.tx.get::<Terminal>(handle.as_str())?),
         None => Ok(None),

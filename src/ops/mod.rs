@@ -217,8 +217,8 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
 /// Every waiting call to the file that made it wait.
 fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
     match &wait.on {
-        WaitOn::RunMail { .. } => mail::check::resume_run(cx, wait, wake),
-        WaitOn::Mail { .. } => mail::check::resume_own(cx, wait, wake),
+        WaitOn::RunMail { .. } => mail::delivery::resume(cx, wait, wake),
+        WaitOn::Mail { .. } => mail::check::resume(cx, wait, wake),
         WaitOn::Answer { .. } => mail::ask::resume(cx, wait, wake),
         WaitOn::WorkerStart { .. } => worker::start::resume(cx, wait, wake),
         WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),

@@ -14,6 +14,9 @@ use crate::model::task::{Task, TaskInput, TaskState};
 use crate::model::worker::{Stage, Worker, WorkerInput};
 use serde_json::Value;
 
+/// `last_failure` of an attempt whose worker reported that it failed.
+pub const REPORTED_FAILED: &str = "reported failed";
+
 /// How an attempt ended without an accepted report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
@@ -59,7 +62,7 @@ pub fn report(
         ReportedOutcome::Succeeded => WorkerInput::Succeed,
         ReportedOutcome::Failed => WorkerInput::Fail,
     };
-    let failure = (outcome == ReportedOutcome::Failed).then_some("reported failed");
+    let failure = (outcome == ReportedOutcome::Failed).then_some(REPORTED_FAILED);
     end_dispatch(cx, dispatch, failure, task.n_failed_in_row)?;
     end_worker(cx, dispatch, worker_input, Stage::Settled, None)?;
     let detail = format!("attempt {} {}", dispatch.attempt, outcome);

@@ -100,6 +100,17 @@ pub struct Checked {
     pub connection_lost: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait_interrupted: Option<String>,
+    /// Where unread mail waits that this command does not take; only said where there is none here.
+    #[serde(rename = "mailElsewhere", skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<MailElsewhere>,
+}
+
+/// Unread mail in another mailbox, and the command that leads to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MailElsewhere {
+    pub mailbox: String,
+    pub unread: usize,
+    pub command: String,
 }
 
 /// `reply`.

@@ -1,8 +1,9 @@
 //! Mail verbs.
 
-use crate::base::text::{many_lines, one_line, shell_quote};
+use crate::base::id::DeliveryId;
+use crate::base::text::{many_lines, one_line};
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file};
-use crate::cli::verb::Verb;
+use crate::cli::verb::{Keepalive, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{Answered, Ask, Check, Checked, Inbox, Mail, Replied, Reply, Send, Sent};
 use crate::proto::row::MessageRow;
@@ -192,8 +193,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "CSV")]
     types: Option<String>,
     /// Accepted for scripts written for other builds.
-    #[arg(long, hide = true)]
-    format: bool,
+    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "text")]
+    format: Option<String>,
     /// Wait until there is mail of these types.
     #[arg(long)]
     wait: bool,
@@ -208,6 +209,24 @@ pub struct CheckArgs {
     retry: RetryArg,
     #[command(flatten)]
     fleet: FleetArg,
+}
+
+impl CheckArgs {
+    /// A batch's marker and the exact command that acknowledges it.
+    fn about_delivery(&self, delivery: &DeliveryId, reply: &Checked) -> String {
+        let again = match (reply.replayed, reply.redeliveries) {
+            (Some(true), Some(n)) => format!("replayed, time {n}"),
+            _ => String::from("new"),
+        };
+        let mut command = String::from("orca orchestration check");
+        if let Some(terminal) = &self.terminal {
+            command.push_str(&format!(" --terminal {}", one_line(terminal)));
+        }
+        if let Some(run) = &reply.run_id {
+            command.push_str(&format!(" --run {run}"));
+        }
+        format!("delivery {delivery} ({again}); when handled: {command} --ack {delivery}")
+    }
 }
 
 impl Verb for CheckArgs {
@@ -238,28 +257,23 @@ impl Verb for CheckArgs {
                 "no mail"
             }));
         }
-        if let Some(delivery) = &reply.delivery_id {
-            let again = if reply.replayed == Some(true) {
-                format!("again, time {}", reply.redeliveries.unwrap_or(0))
-            } else {
-                String::from("new")
-            };
-            lines.push(format!(
-                "delivery {delivery} ({again}); when handled: orca orchestration check --ack {delivery}"
-            ));
-        }
+        lines.extend(reply.delivery_id.as_ref().map(|delivery| self.about_delivery(delivery, reply)));
         if let Some(newer @ 1..) = reply.newer_waiting {
-            lines.push(format!("{newer} more behind this batch"));
+            let where_ = if reply.count == 0 { "of other types waits" } else { "more behind these" };
+            lines.push(format!("{newer} {where_}"));
         }
         lines.extend(reply.acknowledged.iter().map(|id| format!("acknowledged {id}")));
         lines.extend(reply.wait_interrupted.iter().map(|why| format!("the wait was not possible: {why}")));
+        for other in &reply.elsewhere {
+            lines.push(format!("{} unread in {}: {}", other.unread, other.mailbox, other.command));
+        }
         lines.join("\n")
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
-    fn is_keepalive_told(&self) -> bool {
-        self.wait
+    fn keepalive(&self) -> Option<Keepalive> {
+        self.wait.then_some(Keepalive { deadline_ms: self.timeout_ms })
     }
 }
 
@@ -337,7 +351,15 @@ impl Verb for InboxArgs {
         if reply.messages.is_empty() {
             return String::from("no mail");
         }
-        reply.messages.iter().map(line).collect::<Vec<_>>().join("\n")
+        let shown = |message: &MessageRow| {
+            let mark = if message.read { "read  " } else { "unread" };
+            format!(
+                "{mark}  to {}  {}",
+                message.to_handle,
+                if self.full { block(message) } else { line(message) }
+            )
+        };
+        reply.messages.iter().map(shown).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -348,9 +370,12 @@ impl Verb for InboxArgs {
     after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json"
 )]
 pub struct AskArgs {
-    /// The question.
-    #[arg(long, conflicts_with = "resume", required_unless_present = "resume")]
+    /// The question; at most 64 KiB.
+    #[arg(long, conflicts_with = "resume", required_unless_present_any = ["resume", "question_file"])]
     question: Option<String>,
+    /// The file that holds the question; - is standard input.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["question", "resume"])]
+    question_file: Option<String>,
     /// Wait on for the answer to this earlier question.
     #[arg(long, value_name = "MESSAGE", conflicts_with = "options")]
     resume: Option<String>,
@@ -377,7 +402,11 @@ impl Verb for AskArgs {
     type Call = Ask;
     fn call(&self) -> Result<Ask, ErrorBody> {
         Ok(Ask {
-            question: self.question.clone(),
+            question: text_or_file(
+                "--question-file",
+                self.question.as_deref(),
+                self.question_file.as_deref(),
+            )?,
             resume: self.resume.clone(),
             options: self.options.as_deref().map(csv).unwrap_or_default(),
             to: self.to.clone(),
@@ -390,18 +419,10 @@ impl Verb for AskArgs {
     fn text(&self, reply: &Answered) -> String {
         match &reply.answer {
             Some(answer) => many_lines(answer),
-            None => {
-                let proof = self
-                    .proof
-                    .proof
-                    .as_ref()
-                    .map(|p| format!(" --proof {}", shell_quote(p)))
-                    .unwrap_or_default();
-                format!(
-                    "no answer yet; the question stays open. Go on waiting with:\n  {}{proof}",
-                    reply.next_steps.join("\n  ")
-                )
-            }
+            None => format!(
+                "no answer yet; the question stays open. Go on waiting with:\n  {}",
+                reply.next_steps.join("\n  ")
+            ),
         }
     }
     fn exit(&self, reply: &Answered) -> u8 {

@@ -1,7 +1,7 @@
 //! `ask` and `reply`: a worker's question, open until somebody answers it or its attempt ends. No
 //! timeout closes it; the first answer wins and is signed (contract 4.11, design 12).
 
-use super::{NewMessage, post};
+use super::{NewMessage, post, reach};
 use crate::base::code::ErrorCode;
 use crate::base::id::MessageId;
 use crate::base::text;
@@ -25,10 +25,16 @@ const MAX_TIMEOUT_MS: u64 = 1_800_000;
 pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
     let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS);
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
+    caller::check_proof(&caller)?;
     if let Some(other) = &caller.conflicting {
-        let message = format!("--from says {}, but this process runs in {other}.", caller.handle());
+        let message = format!(
+            "This speaks for {}, but its process belongs to {other}. Copy the command from your brief: its proof says who you are.",
+            caller.handle()
+        );
+        let task = caller.dispatch.as_ref().map(|dispatch| dispatch.task_id.as_str());
         return Err(refuse(ErrorCode::SenderNotAssignee, message)
-            .next_step("orca orchestration worker-list --json")
+            .with("effectsApplied", false)
+            .next_step(super::report::brief_command(task))
             .into());
     }
     let dispatch = own_attempt(&caller)?;
@@ -77,6 +83,12 @@ fn put_question(
     let (question, options) = gate::question_text(question, &call.options)?;
     let run = caller::named_run(cx, dispatch.run_id.as_str())?;
     check_target(&run, call)?;
+    // The same question again, because a tool call was cut off, is the one that is open already.
+    let open = cx.tx.list::<Question>("pending_dispatch", dispatch.id.as_str(), usize::MAX)?;
+    if let Some(asked) = open.into_iter().find(|asked| asked.question == question && asked.options == options)
+    {
+        return Ok(asked.message_id);
+    }
     let message = post(
         cx,
         NewMessage {
@@ -193,14 +205,22 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
             Wake::Changed => Ok(Answer::Wait(wait)),
             Wake::Deadline => {
                 answered.timed_out = true;
-                let asker = &question.asker_handle;
-                answered.next_steps = vec![format!(
-                    "orca orchestration ask --from {asker} --resume {id} --timeout-ms {timeout_ms} --json"
-                )];
+                answered.next_steps = vec![resume_command(cx, &question, *timeout_ms)?];
                 reply(&answered)
             }
         },
     }
+}
+
+/// What goes on waiting, with the asker's own proof, so that it works wherever the agent's tools run.
+fn resume_command(cx: &Cx<'_>, question: &Question, timeout_ms: u64) -> Result<String, OpError> {
+    let dispatch = super::send::named_dispatch(cx, question.dispatch_id.as_str())?;
+    let orca = text::shell_quote(&cx.rules.orca_path);
+    let from = dispatch.assignee_handle.map(|handle| format!(" --from {handle}")).unwrap_or_default();
+    Ok(format!(
+        "{orca} orchestration ask{from} --proof {} --resume {} --timeout-ms {timeout_ms} --json",
+        dispatch.proof, question.message_id
+    ))
 }
 
 /// `reply`: to a question, or to any other message.
@@ -224,7 +244,13 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
     if let (Some(run), Some(own)) = (call.run.as_deref(), &message.run_id)
         && run != own.as_str()
     {
-        return Err(invalid(format!("{} belongs to {own}, not to the Run that --run names.", message.id)));
+        return Err(refuse(
+            ErrorCode::ConsumerFenced,
+            format!("{} belongs to {own}, not to the Run that --run names.", message.id),
+        )
+        .with("effectsApplied", false)
+        .next_step(format!("orca orchestration reply --run {own} --id {} --body \"…\" --json", message.id))
+        .into());
     }
     match find(cx, message.id.as_str())? {
         Some(question) => answer_question(cx, &caller, question, &call.body),
@@ -333,9 +359,17 @@ fn answer_mail(
     mut original: Message,
     body: &str,
 ) -> Result<Answer, OpError> {
-    let mailbox = Mailbox::parse(&original.from_handle)
-        .ok_or_else(|| invalid(format!("{} has no sender who could be answered.", original.id)))?;
-    super::mark_read(cx, &mut original)?;
+    let mailbox = Mailbox::parse(&original.from_handle).ok_or_else(|| {
+        refuse(
+            ErrorCode::InvalidArgument,
+            format!("{} was sent by {}, which reads no mail.", original.id, original.from_handle),
+        )
+        .next_step("orca orchestration inbox --json")
+    })?;
+    reach::check_reader(cx, &mailbox)?;
+    if is_readers(cx, caller, &original.mailbox)? {
+        super::mark_read(cx, &mut original)?;
+    }
     let subject = if original.subject.starts_with("Re: ") {
         original.subject.clone()
     } else {
@@ -358,4 +392,17 @@ fn answer_mail(
         },
     )?;
     reply(&Replied { message: MessageRow::from(&message), question: None, duplicate: None })
+}
+
+/// The caller is whom the mailbox belongs to: only then does an answer count as having read.
+fn is_readers(cx: &Cx<'_>, caller: &Caller, mailbox: &Mailbox) -> Result<bool, OpError> {
+    Ok(match mailbox {
+        Mailbox::Run(id) => {
+            let consumer = cx.tx.get::<Run>(id.as_str())?.and_then(|run| run.consumer);
+            consumer.is_some_and(|consumer| consumer.is_same(&caller.consumer()))
+        }
+        Mailbox::Dispatch(id) => caller.dispatch.as_ref().is_some_and(|dispatch| dispatch.id == *id),
+        Mailbox::Terminal(id) => caller.terminal.as_ref().is_some_and(|terminal| terminal.id == *id),
+        Mailbox::User => caller.terminal.is_none(),
+    })
 }

@@ -1,20 +1,26 @@
-//! Mail: [`send`] and its lifecycle [`report`]s, [`check`] and its Deliveries, [`ask`] and `reply`.
+//! Mail: [`send`] and its lifecycle [`report`]s, [`check`] and a Run's Deliveries ([`delivery`]), who
+//! reads what ([`reach`]), [`ask`] and `reply`.
 //!
 //! A message is accepted once and numbered in that order; nothing here decides by time.
 
 pub mod ask;
 pub mod check;
+pub mod delivery;
+mod reach;
 pub mod report;
 pub mod send;
 
 use super::cx::{Answer, Cx};
-use super::error::OpError;
+use super::error::{OpError, invalid};
 use super::reply;
 use crate::base::id::{DispatchId, MessageId, PaneKey, RunId, TerminalId};
 use crate::base::text;
+use crate::model::dispatch::Dispatch;
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{MAX_SUBJECT_CHARS, Mailbox, Message, MessageType, Priority};
 use crate::model::question::{Question, QuestionState};
+use crate::model::run::Run;
+use crate::model::terminal::Terminal;
 use crate::proto::mail::{Inbox, Mail};
 use crate::proto::row::MessageRow;
 use serde_json::Value;
@@ -35,6 +41,11 @@ pub struct NewMessage {
     pub sender_pane_key: Option<PaneKey>,
 }
 
+/// The most rows of `inbox`.
+const MAX_INBOX: u32 = 1_000;
+/// The longest thread id kept, in characters.
+const MAX_THREAD_CHARS: usize = 120;
+
 /// Accepts a message: safe text, the next number, one event.
 pub fn post(cx: &mut Cx<'_>, new: NewMessage) -> Result<Message, OpError> {
     let sequence = cx.tx.next_number("message")?;
@@ -48,8 +59,8 @@ pub fn post(cx: &mut Cx<'_>, new: NewMessage) -> Result<Message, OpError> {
         body: text::many_lines(&new.body),
         kind: new.kind,
         priority: new.priority,
-        thread_id: new.thread_id,
-        payload: new.payload,
+        thread_id: new.thread_id.map(|thread| text::cut_chars(&text::one_line(&thread), MAX_THREAD_CHARS)),
+        payload: new.payload.map(safe_json),
         is_read: false,
         sequence,
         created_at: cx.now,
@@ -65,6 +76,18 @@ pub fn post(cx: &mut Cx<'_>, new: NewMessage) -> Result<Message, OpError> {
     fact.dispatch_id = message.dispatch_id.clone();
     cx.emit(fact)?;
     Ok(message)
+}
+
+/// A payload whose texts hold no control characters, at any depth.
+fn safe_json(value: Value) -> Value {
+    match value {
+        Value::String(value) => Value::String(text::many_lines(&value)),
+        Value::Array(values) => Value::Array(values.into_iter().map(safe_json).collect()),
+        Value::Object(fields) => Value::Object(
+            fields.into_iter().map(|(name, value)| (text::one_line(&name), safe_json(value))).collect(),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
 }
 
 /// Closes what an attempt still asks: it can use no answer any more (contract 3.8).
@@ -92,8 +115,12 @@ fn mark_read(cx: &mut Cx<'_>, message: &mut Message) -> Result<(), OpError> {
 
 /// `inbox`: recent mail, newest first; consumes nothing; an unknown handle has none.
 pub fn inbox(cx: &mut Cx<'_>, call: Inbox) -> Result<Answer, OpError> {
-    let limit = call.limit.unwrap_or(if call.terminal.is_some() { 100 } else { 20 }).clamp(1, 1_000) as usize;
-    let messages = match call.terminal.as_deref() {
+    let limit = call.limit.unwrap_or(if call.terminal.is_some() { 100 } else { 20 });
+    if !(1..=MAX_INBOX).contains(&limit) {
+        return Err(invalid(format!("--limit must be between 1 and {MAX_INBOX}.")));
+    }
+    let limit = limit as usize;
+    let mut messages = match call.terminal.as_deref() {
         None => cx.tx.list_newest::<Message>("all", "", limit)?,
         Some("user") => cx.tx.list_newest::<Message>("box", "user", limit)?,
         Some(handle) => match TerminalId::parse(handle) {
@@ -101,19 +128,23 @@ pub fn inbox(cx: &mut Cx<'_>, call: Inbox) -> Result<Answer, OpError> {
             Err(_) => Vec::new(),
         },
     };
-    let mut rows: Vec<MessageRow> = messages.iter().map(MessageRow::from).collect();
     if !call.is_full {
-        for row in &mut rows {
-            row.body = text::cut_chars(&row.body, 2_000);
+        for message in &mut messages {
+            message.body = text::cut_chars(&message.body, 2_000);
         }
     }
-    reply(&Mail { count: rows.len(), messages: rows })
+    messages.truncate(reach::n_fitting(&messages, limit));
+    reply(&Mail { count: messages.len(), messages: messages.iter().map(MessageRow::from).collect() })
 }
 
-/// Mail of a terminal: its own box and those of its attempts, newest first.
+/// Mail of a terminal: its own box, those of its attempts and of the Run it coordinates, newest first.
 fn of_terminal(cx: &Cx<'_>, handle: &TerminalId, limit: usize) -> Result<Vec<Message>, OpError> {
     let mut boxes = vec![Mailbox::Terminal(handle.clone())];
-    for dispatch in cx.tx.list_newest::<crate::model::dispatch::Dispatch>("terminal", handle.as_str(), 20)? {
+    if let Some(terminal) = cx.tx.get::<Terminal>(handle.as_str())? {
+        let leaf = terminal.pane_key.leaf().unwrap_or(terminal.pane_key.as_str());
+        boxes.extend(cx.tx.first::<Run>("pane", leaf)?.map(|run| Mailbox::Run(run.id)));
+    }
+    for dispatch in cx.tx.list_newest::<Dispatch>("terminal", handle.as_str(), 20)? {
         boxes.push(Mailbox::Dispatch(dispatch.id));
     }
     let mut found = Vec::new();

@@ -20,6 +20,9 @@ use crate::proto::mail::{Lifecycle, Send, Sent};
 use crate::proto::row::MessageRow;
 use serde_json::{Value, json};
 
+/// How many reported files are looked for.
+const MAX_LOOKED_UP: usize = 1_000;
+
 /// Why a report was refused.
 struct Rejection {
     code: ErrorCode,
@@ -56,6 +59,11 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
     }
     let named = named_dispatch(cx, call)?;
     match kind {
+        // One that names no attempt counts for the sender's own.
+        MessageType::Heartbeat if field(call, "dispatchId").is_none() => {
+            let own = caller.dispatch.clone();
+            heartbeat(cx, call, &caller, own)
+        }
         MessageType::Heartbeat => heartbeat(cx, call, &caller, named),
         _ => worker_done(cx, call, &caller, named),
     }
@@ -84,7 +92,7 @@ fn named_dispatch(cx: &Cx<'_>, call: &Send) -> Result<Option<Dispatch>, OpError>
     })
 }
 
-fn field<'a>(call: &'a Send, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(call: &'a Send, name: &str) -> Option<&'a str> {
     call.payload.as_ref()?.get(name)?.as_str().filter(|value| !value.is_empty())
 }
 
@@ -126,8 +134,25 @@ fn worker_done(
             answer(&message, lifecycle, Vec::new(), Vec::new())
         }
         Ok(Accepted { dispatch, outcome, is_duplicate: false }) => accept(cx, new, &dispatch, outcome),
-        Err(rejection) => store_rejected(cx, new, rejection),
+        Err(mut rejection) => {
+            rejection.next_steps.extend(way_out(caller, &rejection));
+            store_rejected(cx, new, rejection)
+        }
     }
+}
+
+/// What the sender of a refused report can do, where the refusal itself names nothing.
+fn way_out(caller: &Caller, rejection: &Rejection) -> Option<String> {
+    if !rejection.next_steps.is_empty() {
+        return None;
+    }
+    let own = caller.dispatch.as_ref()?;
+    let is_over = matches!(rejection.code, ErrorCode::StaleDispatch | ErrorCode::InactiveDispatch);
+    Some(if is_over {
+        format!("orca orchestration worker-show --dispatch {} --json", own.id)
+    } else {
+        brief_command(Some(own.task_id.as_str()))
+    })
 }
 
 fn answer(
@@ -199,15 +224,14 @@ fn validate(
 
 /// Where environment or ancestry contradict a flag, a report cannot be trusted (design 6).
 fn identity_conflict(call: &Send, caller: &Caller) -> Option<Rejection> {
-    let proof_is_wrong = call.proof.is_some() && !caller.is_proved;
-    if proof_is_wrong {
+    if caller.is_proof_wrong {
         return Some(from_brief(
             call,
             reject(ErrorCode::SenderNotAssignee, "the proof is not that of any dispatch"),
         ));
     }
     let other = caller.conflicting.as_ref()?;
-    let reason = format!("--from says {}, but this process runs in {other}", caller.handle());
+    let reason = format!("it speaks for {}, but its process belongs to {other}", caller.handle());
     Some(from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)))
 }
 
@@ -245,7 +269,7 @@ fn currency(
 ) -> Result<Result<Accepted, Rejection>, OpError> {
     let latest = cx.tx.last::<Dispatch>("task", task.id.as_str())?;
     let is_latest = latest.as_ref().is_some_and(|latest| latest.id == dispatch.id);
-    if reported(cx, &dispatch)? == Some(outcome) {
+    if reported(&dispatch) == Some(outcome) {
         return Ok(Ok(Accepted { dispatch, outcome, is_duplicate: true }));
     }
     if !is_latest {
@@ -271,19 +295,14 @@ fn currency(
 }
 
 /// What a settled attempt reported, if it ended by a report.
-fn reported(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Option<ReportedOutcome>, OpError> {
-    let is_supervised_end = cx.tx.get::<Worker>(dispatch.id.as_str())?.map(|worker| worker.stage);
-    let by_report = is_supervised_end.is_none_or(|stage| {
-        matches!(stage, crate::model::worker::Stage::Settled | crate::model::worker::Stage::Released)
-    });
-    if !by_report {
-        return Ok(None);
-    }
-    Ok(match dispatch.status {
+fn reported(dispatch: &Dispatch) -> Option<ReportedOutcome> {
+    match dispatch.status {
         DispatchState::Completed => Some(ReportedOutcome::Succeeded),
-        DispatchState::Failed | DispatchState::CircuitBroken => Some(ReportedOutcome::Failed),
+        DispatchState::Failed | DispatchState::CircuitBroken => (dispatch.last_failure.as_deref()
+            == Some(settle::REPORTED_FAILED))
+        .then_some(ReportedOutcome::Failed),
         DispatchState::Pending | DispatchState::Dispatched => None,
-    })
+    }
 }
 
 /// One transaction: message, attempt, Task, Worker, questions, promotion.
@@ -293,16 +312,12 @@ fn accept(
     dispatch: &Dispatch,
     outcome: ReportedOutcome,
 ) -> Result<Answer, OpError> {
-    let files: Vec<String> = new
-        .payload
-        .as_ref()
-        .and_then(|payload| payload.get("filesModified"))
-        .and_then(Value::as_array)
-        .map(|files| files.iter().filter_map(Value::as_str).map(text::one_line).collect())
-        .unwrap_or_default();
+    let files = reported_files(&new);
     let place = place_of(cx, dispatch)?;
-    let missing = match &place {
-        Some((root, _)) => cx.world.missing_files(root, &files),
+    let missing: Vec<String> = match &place {
+        Some((root, _)) => {
+            cx.world.missing_files(root, &files).iter().map(|file| text::one_line(file)).collect()
+        }
         None => Vec::new(),
     };
     let branch = place.and_then(|(_, branch)| branch);
@@ -312,10 +327,10 @@ fn accept(
         }
         payload.insert(String::from("branch"), json!(branch));
     }
-    let report_path = new.payload.as_ref().and_then(|payload| payload.get("reportPath")).cloned();
     new.from_handle = Mailbox::Dispatch(dispatch.id.clone()).to_string();
     mark_heartbeats_read(cx, dispatch)?;
     let message = post(cx, new)?;
+    let said = |name: &str| message.payload.as_ref().and_then(|payload| payload.get(name)).cloned();
     let result = json!({
         "provenance": "worker_report",
         "outcome": outcome,
@@ -324,10 +339,10 @@ fn accept(
         "completedBy": dispatch.assignee_handle,
         "subject": message.subject,
         "body": message.body,
-        "filesModified": files,
+        "filesModified": said("filesModified").unwrap_or_else(|| json!([])),
         "missingFiles": missing,
         "branch": branch,
-        "reportPath": report_path.unwrap_or(Value::Null),
+        "reportPath": said("reportPath").unwrap_or(Value::Null),
         "completedAt": cx.now,
     });
     settle::report(cx, dispatch, outcome, result)?;
@@ -336,6 +351,14 @@ fn accept(
         ReportedOutcome::Failed => "failed",
     };
     answer(&message, Lifecycle { action: action.to_owned(), code: None, reason: None }, missing, Vec::new())
+}
+
+/// The files that a report names, as it spells them; what is beyond the first thousand is not looked at.
+fn reported_files(new: &NewMessage) -> Vec<String> {
+    let listed =
+        new.payload.as_ref().and_then(|payload| payload.get("filesModified")).and_then(Value::as_array);
+    let names = listed.into_iter().flatten().filter_map(Value::as_str);
+    names.take(MAX_LOOKED_UP).map(str::to_owned).collect()
 }
 
 /// The folder and branch of an attempt.
@@ -357,12 +380,28 @@ fn mark_heartbeats_read(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<(), OpEr
     Ok(())
 }
 
+/// How the coordinator ends an attempt that cannot report.
+fn settle_by_hand(dispatch: &Dispatch) -> String {
+    format!(
+        " If the work is done all the same: orca orchestration worker-abandon --dispatch {} --json; then orca orchestration task-update --id {} --status completed --json.",
+        dispatch.id, dispatch.task_id
+    )
+}
+
 /// A refused report stays visible: loud, marked, and with everything it said.
 fn store_rejected(cx: &mut Cx<'_>, mut new: NewMessage, rejection: Rejection) -> Result<Answer, OpError> {
     let Rejection { code, reason, next_steps } = rejection;
     new.subject = format!("Refused report ({code}): {}", new.subject);
-    new.body =
-        format!("This report was refused: {reason}. Nothing was changed by it. It said:\n\n{}", new.body);
+    let named = match &new.dispatch_id {
+        Some(id) => cx.tx.get::<Dispatch>(id.as_str())?,
+        None => None,
+    };
+    let settle_it = named.as_ref().filter(|dispatch| dispatch.status.is_active()).map(settle_by_hand);
+    new.body = format!(
+        "This report was refused: {reason}. Nothing was changed by it.{} It said:\n\n{}",
+        settle_it.unwrap_or_default(),
+        new.body
+    );
     new.priority = Priority::High;
     let mut payload = match new.payload.take() {
         Some(Value::Object(fields)) => fields,
@@ -375,9 +414,7 @@ fn store_rejected(cx: &mut Cx<'_>, mut new: NewMessage, rejection: Rejection) ->
     let mut fact = Fact::new(EventKind::ReportRefused, format!("{code}: {reason}"));
     fact.run_id = message.run_id.clone();
     fact.dispatch_id = message.dispatch_id.clone();
-    if let Some(id) = &message.dispatch_id {
-        fact.task_id = cx.tx.get::<Dispatch>(id.as_str())?.map(|dispatch| dispatch.task_id);
-    }
+    fact.task_id = named.map(|dispatch| dispatch.task_id);
     cx.emit(fact)?;
     let lifecycle =
         Lifecycle { action: String::from("rejected"), code: Some(code.to_string()), reason: Some(reason) };
@@ -400,8 +437,10 @@ fn heartbeat(
             message: MessageRow::from(&message),
             lifecycle: None,
             missing_files: Vec::new(),
-            warnings: vec![String::from("A heartbeat without --dispatch-id counts for nobody.")],
-            next_steps: Vec::new(),
+            warnings: vec![String::from(
+                "No attempt is known for this heartbeat; it was kept as plain mail.",
+            )],
+            next_steps: vec![brief_command(field(call, "taskId"))],
         });
     };
     if let Some(rejection) = identity_conflict(call, caller) {
@@ -412,9 +451,9 @@ fn heartbeat(
         return store_rejected(cx, new, from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)));
     }
     let mut message = post(cx, new)?;
-    if dispatch.status.is_active() {
+    if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
         dispatch.last_heartbeat_at = Some(cx.now);
-        dispatch.last_phase = field(call, "phase").map(text::one_line);
+        dispatch.last_phase = field(call, "phase").map(|phase| text::cut_chars(&text::one_line(phase), 80));
         cx.tx.put(&dispatch)?;
         let detail = dispatch.last_phase.clone().unwrap_or_else(|| message.subject.clone());
         cx.emit(Fact::new(EventKind::Heartbeat, detail).of_dispatch(&dispatch))?;

@@ -1,6 +1,6 @@
 //! `send`: who it goes to, which Run it belongs to, and what its type demands.
 
-use super::{NewMessage, post, report};
+use super::{NewMessage, post, reach, report};
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, RunId};
 use crate::base::text;
@@ -33,6 +33,7 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
         .into());
     }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
+    caller::check_proof(&caller)?;
     let route = route(cx, &caller, &call)?;
     let warnings = open_question_warnings(cx, &route.mailbox)?;
     let message = post(cx, new_message(&call, kind, &caller, route))?;
@@ -56,6 +57,10 @@ fn check_texts(call: &Send) -> Result<(), OpError> {
         return Err(invalid(
             "--body is over 1 MiB; put the long text into a file and name it with --report-path.",
         ));
+    }
+    if call.thread_id.as_ref().is_some_and(|thread| thread.len() > 120 || text::one_line(thread) != **thread)
+    {
+        return Err(invalid("--thread-id must be one line of at most 120 bytes."));
     }
     if call.payload.as_ref().is_some_and(|payload| payload.to_string().len() > MAX_PAYLOAD_BYTES) {
         return Err(invalid("--payload is over 256 KiB; put the data into a file and name it."));
@@ -104,63 +109,64 @@ pub(super) fn sender(caller: &Caller) -> String {
     }
 }
 
-/// Contract 4.2: an explicit address, else the Run of the sender's attempt, else its bound Run.
+/// Contract 4.2: an explicit address, else the Run of the attempt that the payload names, else of the
+/// sender's attempt, else its bound Run.
 pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, OpError> {
     if call.priority.as_deref().is_some_and(|priority| Priority::parse(priority).is_none()) {
         return Err(invalid("--priority must be normal, high or urgent."));
     }
-    let own_dispatch = caller.dispatch.as_ref().map(|dispatch| dispatch.id.clone());
-    let own_run = match &caller.dispatch {
+    let about = match report::field(call, "dispatchId") {
+        Some(id) => Some(of_named_run(call, named_dispatch(cx, id)?)?),
+        None => caller.dispatch.clone(),
+    };
+    let own_run = match &about {
         Some(dispatch) => Some(dispatch.run_id.clone()),
         None => caller::bound_run(cx, caller)?.map(|run| run.id),
     };
-    let Some(to) = call.to.as_deref() else {
-        let named = call.run.as_deref().map(|run| caller::named_run(cx, run)).transpose()?.map(|run| run.id);
-        let run = named.or(own_run).ok_or_else(|| {
-            refuse(ErrorCode::RunRequired, "No --to was given and no Run is bound here.")
-                .next_step("orca orchestration run-list --json")
-                .next_step(format!(
-                    "orca orchestration send --to user --subject {} --json",
-                    text::shell_quote(&text::one_line(&call.subject))
-                ))
-        })?;
-        return Ok(Route {
-            mailbox: Mailbox::Run(run.clone()),
-            run_id: Some(run),
-            dispatch_id: own_dispatch,
-        });
+    let named = call.run.as_deref().map(|run| caller::named_run(cx, run)).transpose()?.map(|run| run.id);
+    let mailbox = match call.to.as_deref() {
+        Some(to) => address(to)?,
+        None => Mailbox::Run(named.clone().or_else(|| own_run.clone()).ok_or_else(|| no_recipient(call))?),
     };
-    let mailbox = address(to)?;
+    reach::check_reader(cx, &mailbox)?;
+    let about = about.map(|dispatch| dispatch.id);
     let (run_id, dispatch_id) = match &mailbox {
-        Mailbox::Run(run) => (Some(caller::named_run(cx, run.as_str())?.id), own_dispatch),
+        Mailbox::Run(run) => (Some(run.clone()), about),
         Mailbox::Dispatch(id) => {
-            let dispatch = named_dispatch(cx, id.as_str())?;
-            if let Some(run) = call.run.as_deref()
-                && dispatch.run_id.as_str() != run
-            {
-                let message = format!("{id} belongs to {}, not to {}.", dispatch.run_id, text::one_line(run));
-                return Err(refuse(ErrorCode::DispatchRunMismatch, message)
-                    .next_step(format!("orca orchestration worker-list --run {} --json", dispatch.run_id))
-                    .into());
-            }
-            if !dispatch.status.is_active() {
-                return Err(refuse(
-                    ErrorCode::DispatchInactive,
-                    format!("{id} is {}: nobody reads its mail.", dispatch.status),
-                )
-                .next_step(format!("orca orchestration worker-show --dispatch {id} --json"))
-                .next_step(format!("orca orchestration dispatch-show --task {} --json", dispatch.task_id))
-                .into());
-            }
-            (Some(dispatch.run_id), Some(dispatch.id))
+            let dispatch = of_named_run(call, named_dispatch(cx, id.as_str())?)?;
+            (Some(dispatch.run_id), about.or(Some(dispatch.id)))
         }
-        Mailbox::Terminal(handle) => {
-            caller::named_terminal(cx, handle.as_str())?;
-            (own_run, own_dispatch)
-        }
-        Mailbox::User => (own_run, own_dispatch),
+        Mailbox::Terminal(_) | Mailbox::User => (named.or(own_run), about),
     };
     Ok(Route { mailbox, run_id, dispatch_id })
+}
+
+fn no_recipient(call: &Send) -> OpError {
+    refuse(ErrorCode::RunRequired, "No --to was given and no Run is bound here.")
+        .next_step("orca orchestration run-list --json")
+        .next_step(format!(
+            "orca orchestration send --to user --subject {} --json",
+            text::shell_quote(&text::cut_chars(&text::one_line(&call.subject), 80))
+        ))
+        .into()
+}
+
+/// `--run` asserts which Run an attempt is of.
+fn of_named_run(call: &Send, dispatch: Dispatch) -> Result<Dispatch, OpError> {
+    match call.run.as_deref() {
+        Some(run) if dispatch.run_id.as_str() != run => {
+            let message = format!(
+                "{} belongs to {}, not to {}.",
+                dispatch.id,
+                dispatch.run_id,
+                text::cut_chars(&text::one_line(run), 60)
+            );
+            Err(refuse(ErrorCode::DispatchRunMismatch, message)
+                .next_step(format!("orca orchestration worker-list --run {} --json", dispatch.run_id))
+                .into())
+        }
+        Some(_) | None => Ok(dispatch),
+    }
 }
 
 fn address(to: &str) -> Result<Mailbox, OpError> {
@@ -174,9 +180,12 @@ fn address(to: &str) -> Result<Mailbox, OpError> {
     }
     Mailbox::parse(to).ok_or_else(|| {
         let shown = text::cut_chars(&text::one_line(to), 60);
-        invalid(format!(
-            "--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle or user."
-        ))
+        let message = if to.starts_with("task:") {
+            format!("{shown} reads no mail: a task is no one; send to the attempt at it, dispatch:<id>.")
+        } else {
+            format!("--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle or user.")
+        };
+        refuse(ErrorCode::InvalidArgument, message).next_step("orca orchestration worker-list --json").into()
     })
 }
 

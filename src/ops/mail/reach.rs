@@ -1,0 +1,162 @@
+//! Who reads what: the mailboxes that one `check` takes from, whether an address has a reader at all,
+//! and where else mail waits. What was accepted must be readable by its owner with plain `check`.
+
+use crate::base::code::ErrorCode;
+use crate::base::text;
+use crate::model::dispatch::Dispatch;
+use crate::model::message::{Mailbox, Message, MessageType};
+use crate::model::run::{Consumer, Run};
+use crate::model::terminal::{Terminal, TerminalLife};
+use crate::ops::caller;
+use crate::ops::cx::Cx;
+use crate::ops::error::{OpError, refuse};
+use crate::proto::mail::MailElsewhere;
+use crate::proto::row::MessageRow;
+
+/// The most bytes of text in one reply; a frame holds 16 MiB, and escaping may double it.
+const MAX_REPLY_BYTES: usize = 4 << 20;
+/// The most other mailboxes that an empty reply names.
+const MAX_ELSEWHERE: usize = 10;
+
+/// The mailboxes that the reader of `own` takes from: mail to a terminal's bare handle reaches the
+/// coordinator or the worker that sits in it.
+pub(super) fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError> {
+    let seat = match own {
+        Mailbox::Run(id) => match cx.tx.get::<Run>(id.as_str())?.and_then(|run| run.consumer) {
+            Some(Consumer::Terminal { handle, .. }) => Some(handle),
+            Some(Consumer::User) | None => None,
+        },
+        Mailbox::Dispatch(id) => {
+            let dispatch = cx.tx.get::<Dispatch>(id.as_str())?.filter(|dispatch| dispatch.status.is_active());
+            dispatch.and_then(|dispatch| dispatch.assignee_handle)
+        }
+        Mailbox::Terminal(_) | Mailbox::User => None,
+    };
+    Ok(std::iter::once(own.clone()).chain(seat.map(Mailbox::Terminal)).collect())
+}
+
+/// The unread mail of these boxes in the order of acceptance.
+pub(super) fn unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Vec<Message>, OpError> {
+    let mut found = Vec::new();
+    for mailbox in boxes {
+        found.extend(cx.tx.list::<Message>("unread", &mailbox.to_string(), usize::MAX)?);
+    }
+    found.sort_by_key(|message| message.sequence);
+    Ok(found)
+}
+
+/// A message of one of these types is among them; no types mean any.
+pub(super) fn is_any<'a>(messages: impl IntoIterator<Item = &'a Message>, types: &[MessageType]) -> bool {
+    messages.into_iter().any(|message| types.is_empty() || types.contains(&message.kind))
+}
+
+/// How many of `messages`, from the first, fit into one reply: at least one, at most `max`.
+pub(super) fn n_fitting<'a>(messages: impl IntoIterator<Item = &'a Message>, max: usize) -> usize {
+    let mut n_bytes = 0;
+    let mut n = 0;
+    for message in messages.into_iter().take(max) {
+        let payload = message.payload.as_ref().map_or(0, |payload| payload.to_string().len());
+        n_bytes += message.subject.len() + message.body.len() + payload;
+        if n > 0 && n_bytes > MAX_REPLY_BYTES {
+            break;
+        }
+        n += 1;
+    }
+    n
+}
+
+/// The newest `max` messages of these boxes, of these types, newest first, as far as they fit.
+pub(super) fn newest(
+    cx: &Cx<'_>,
+    boxes: &[Mailbox],
+    is_unread_only: bool,
+    types: &[MessageType],
+    max: usize,
+) -> Result<Vec<MessageRow>, OpError> {
+    let index = if is_unread_only { "unread" } else { "box" };
+    // A filter may pass over any number of rows; without one no more than these are wanted.
+    let limit = if types.is_empty() { max } else { usize::MAX };
+    let mut found = Vec::new();
+    for mailbox in boxes {
+        let listed = cx.tx.list_newest::<Message>(index, &mailbox.to_string(), limit)?;
+        found.extend(listed.into_iter().filter(|message| types.is_empty() || types.contains(&message.kind)));
+    }
+    found.sort_by_key(|message: &Message| std::cmp::Reverse(message.sequence));
+    let n = n_fitting(&found, max);
+    Ok(found[..n].iter().map(MessageRow::from).collect())
+}
+
+/// Refuses an address that nobody reads, so that accepted mail is never stranded.
+pub(super) fn check_reader(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<(), OpError> {
+    match mailbox {
+        Mailbox::User => Ok(()),
+        Mailbox::Run(id) => caller::named_run(cx, id.as_str()).map(drop),
+        Mailbox::Dispatch(id) => {
+            let dispatch = super::send::named_dispatch(cx, id.as_str())?;
+            if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
+                return Ok(());
+            }
+            let state = if dispatch.status.is_active() { "being stopped" } else { dispatch.status.as_str() };
+            Err(refuse(ErrorCode::DispatchInactive, format!("{id} is {state}: nobody reads its mail."))
+                .with("dispatchId", id)
+                .next_step(format!("orca orchestration worker-show --dispatch {id} --json"))
+                .next_step(format!("orca orchestration dispatch-show --task {} --json", dispatch.task_id))
+                .next_step(format!(
+                    "orca orchestration send --to run:{} --subject \"…\" --json",
+                    dispatch.run_id
+                ))
+                .into())
+        }
+        Mailbox::Terminal(handle) => {
+            let terminal: Terminal = caller::named_terminal(cx, handle.as_str())?;
+            match terminal.life {
+                TerminalLife::Starting | TerminalLife::Running => Ok(()),
+                TerminalLife::Exited | TerminalLife::Closed | TerminalLife::Failed | TerminalLife::Lost => {
+                    Err(refuse(
+                        ErrorCode::TerminalGone,
+                        format!("{handle} has ended: nobody reads its mail."),
+                    )
+                    .next_step("orca terminal list --json")
+                    .next_step("orca orchestration send --to user --subject \"…\" --json")
+                    .into())
+                }
+            }
+        }
+    }
+}
+
+/// Unread mail that the reader of `own` does not get here: of Runs that nobody is bound to, and, for
+/// the person, of other Runs and the person's own box. Said where the answer is empty.
+pub(super) fn elsewhere(cx: &Cx<'_>, own: &Mailbox, is_person: bool) -> Result<Vec<MailElsewhere>, OpError> {
+    if matches!(own, Mailbox::Dispatch(_) | Mailbox::Terminal(_)) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    if is_person && *own != Mailbox::User {
+        let command = String::from("orca orchestration check --terminal user --json");
+        found.extend(place(cx, &Mailbox::User, command)?);
+    }
+    for run in cx.tx.list_newest::<Run>("all", "", usize::MAX)? {
+        let mailbox = Mailbox::Run(run.id.clone());
+        if mailbox == *own || found.len() >= MAX_ELSEWHERE {
+            continue;
+        }
+        match &run.consumer {
+            Some(Consumer::User) if is_person => {
+                let command = format!("orca orchestration check --run {} --json", run.id);
+                found.extend(place(cx, &mailbox, command)?);
+            }
+            None => {
+                let command = format!("orca orchestration run-use --id {} --json", run.id);
+                found.extend(place(cx, &mailbox, command)?);
+            }
+            Some(Consumer::User | Consumer::Terminal { .. }) => {}
+        }
+    }
+    Ok(found)
+}
+
+fn place(cx: &Cx<'_>, mailbox: &Mailbox, command: String) -> Result<Option<MailElsewhere>, OpError> {
+    let unread = cx.tx.count::<Message>("unread", &mailbox.to_string())?;
+    Ok((unread > 0).then(|| MailElsewhere { mailbox: text::one_line(&mailbox.to_string()), unread, command }))
+}

@@ -21,9 +21,11 @@ fn line(message: &MessageRow) -> String {
 }
 
 fn block(message: &MessageRow) -> String {
-    let body = many_lines(&message.body);
-    let indented: String = body.lines().map(|line| format!("\n    {line}")).collect();
-    format!("{}{indented}", line(message))
+    format!("{}{}", line(message), indented(&message.body))
+}
+
+fn indented(body: &str) -> String {
+    many_lines(body).lines().map(|line| format!("\n    {line}")).collect()
 }
 
 /// The proof from the brief, under both its names.
@@ -352,12 +354,10 @@ impl Verb for InboxArgs {
             return String::from("no mail");
         }
         let shown = |message: &MessageRow| {
-            let mark = if message.read { "read  " } else { "unread" };
-            format!(
-                "{mark}  to {}  {}",
-                message.to_handle,
-                if self.full { block(message) } else { line(message) }
-            )
+            let mark = if message.read { "read" } else { "unread" };
+            let place = format!("  ({mark}, to {})", message.to_handle);
+            let body = if self.full { indented(&message.body) } else { String::new() };
+            format!("{}{place}{body}", line(message))
         };
         reply.messages.iter().map(shown).collect::<Vec<_>>().join("\n")
     }

@@ -383,7 +383,7 @@ fn mark_heartbeats_read(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<(), OpEr
 /// How the coordinator ends an attempt that cannot report.
 fn settle_by_hand(dispatch: &Dispatch) -> String {
     format!(
-        " If the work is done all the same: orca orchestration worker-abandon --dispatch {} --json; then orca orchestration task-update --id {} --status completed --json.",
+        "\nIf the work is done all the same:\n  orca orchestration worker-abandon --dispatch {} --json\n  orca orchestration task-update --id {} --status completed --json",
         dispatch.id, dispatch.task_id
     )
 }
@@ -397,10 +397,10 @@ fn store_rejected(cx: &mut Cx<'_>, mut new: NewMessage, rejection: Rejection) ->
         None => None,
     };
     let settle_it = named.as_ref().filter(|dispatch| dispatch.status.is_active()).map(settle_by_hand);
+    let said = if new.body.trim().is_empty() { String::new() } else { format!("\n\nIt said:\n{}", new.body) };
     new.body = format!(
-        "This report was refused: {reason}. Nothing was changed by it.{} It said:\n\n{}",
-        settle_it.unwrap_or_default(),
-        new.body
+        "This report was refused: {reason}. Nothing was changed by it.{}{said}",
+        settle_it.unwrap_or_default()
     );
     new.priority = Priority::High;
     let mut payload = match new.payload.take() {

@@ -10,6 +10,7 @@
 //! * [`git`]: local git work, beside the layers; knows only `base`.
 //! * [`server`]: the daemon: the only async, the only owner of live things.
 //! * [`client`]: talking to the daemon.
+//! * [`tui`]: the attached client: a full screen over one connection.
 //! * [`cli`]: the command line: parse, ask, print.
 //!
 //! Imports point down only; `tests/tidy.rs` holds the exact table.
@@ -26,3 +27,4 @@ pub mod proto;
 pub mod pty;
 pub mod server;
 pub mod store;
+pub mod tui;

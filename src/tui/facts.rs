@@ -1,0 +1,357 @@
+//! What the rows mean for a person: the word and glyph of each state, what needs attention and in
+//! which order, the counts. Pure functions over the mirror, so that sidebar, titles, inbox and
+//! status line cannot disagree (design 7.7).
+
+use super::mirror::Mirror;
+use super::theme::Role;
+use crate::base::clock::Timestamp;
+use crate::base::id::{DispatchId, GateId, MessageId, RunId, TaskId, TerminalId};
+use crate::base::text;
+use crate::model::dispatch::{DispatchState, STALE_AFTER_MS};
+use crate::model::gate::GateState;
+use crate::model::question::QuestionState;
+use crate::model::task::{self, TaskState};
+use crate::model::terminal::TerminalLife;
+use crate::model::worker::{PromptDelivery, WorkerState};
+use crate::proto::row::{DispatchRow, TaskRow, TerminalRow};
+use std::collections::BTreeSet;
+
+/// A state as it is shown: never by colour alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mark {
+    pub glyph: &'static str,
+    pub word: String,
+    pub role: Role,
+}
+
+impl Mark {
+    fn new(glyph: &'static str, word: impl Into<String>, role: Role) -> Self {
+        Self { glyph, word: word.into(), role }
+    }
+}
+
+/// The title of a task, safe to show.
+pub fn task_title(task: &TaskRow) -> String {
+    match &task.display_name {
+        Some(name) if !name.trim().is_empty() => text::one_line(name),
+        Some(_) | None => task::title(task.task_title.as_deref(), &task.spec),
+    }
+}
+
+/// The title of a task by id.
+pub fn title_of(mirror: &Mirror, id: &TaskId) -> String {
+    mirror.tasks.get(id).map_or_else(|| id.to_string(), task_title)
+}
+
+/// The state of a task.
+pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
+    match task.status {
+        TaskState::Pending => {
+            let first = task.unmet_dependencies.first();
+            let word = match first {
+                Some(dep) if dep.status == TaskState::Failed => {
+                    format!("waits: {} failed", title_of(mirror, &dep.id))
+                }
+                Some(dep) => format!("waits for {}", title_of(mirror, &dep.id)),
+                None => String::from("waits"),
+            };
+            Mark::new("·", word, Role::Quiet)
+        }
+        TaskState::Ready => Mark::new("○", "ready", Role::Text),
+        TaskState::Dispatched => {
+            let attempt = task.dispatch_id.as_ref().and_then(|id| mirror.dispatches.get(id));
+            let attempt = attempt.or_else(|| mirror.latest_attempt(&task.id));
+            attempt.map_or_else(
+                || Mark::new("●", "dispatched", Role::Running),
+                |attempt| attempt_mark(mirror, attempt, now),
+            )
+        }
+        TaskState::Completed => Mark::new("✓", "done", Role::Good),
+        TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
+        TaskState::Blocked => {
+            let is_gated = open_gates(mirror).any(|gate| gate.task_id == task.id);
+            if is_gated {
+                Mark::new("◆", "at a gate", Role::Attention)
+            } else {
+                Mark::new("■", "blocked", Role::Attention)
+            }
+        }
+    }
+}
+
+/// The state of an attempt.
+pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> Mark {
+    match attempt.status {
+        DispatchState::Completed => return Mark::new("✓", "done", Role::Good),
+        DispatchState::Failed => return Mark::new("✗", "failed", Role::Bad),
+        DispatchState::CircuitBroken => return Mark::new("✗", "failed three times", Role::Bad),
+        DispatchState::Pending | DispatchState::Dispatched => {}
+    }
+    if open_questions(mirror).any(|question| question.dispatch_id == attempt.id) {
+        return Mark::new("?", "asks", Role::Attention);
+    }
+    let worker = mirror.workers.get(&attempt.id);
+    match worker.map(|worker| worker.state) {
+        Some(WorkerState::Starting) => return Mark::new("◌", "starting", Role::Running),
+        Some(WorkerState::StartUnknown) => return Mark::new("!", "start unknown", Role::Bad),
+        Some(WorkerState::Stopping) => return Mark::new("◌", "stopping", Role::Running),
+        Some(WorkerState::StopUnknown) => return Mark::new("!", "stop unknown", Role::Bad),
+        Some(
+            WorkerState::Ready
+            | WorkerState::Failed
+            | WorkerState::Succeeded
+            | WorkerState::Stopped
+            | WorkerState::Abandoned,
+        )
+        | None => {}
+    }
+    if worker.is_some_and(|worker| worker.delivery == PromptDelivery::Blocked) {
+        return Mark::new("!", "brief held back", Role::Attention);
+    }
+    let live = mirror.terminal_of(&attempt.id).and_then(|terminal| mirror.live.get(terminal));
+    match live.map(|live| live.activity.as_str()) {
+        Some("blocked") => Mark::new("!", "wants you", Role::Attention),
+        Some("error") => Mark::new("!", "error", Role::Bad),
+        Some("idle" | "done") => Mark::new("◐", "idle", Role::Running),
+        _ => match quiet_ms(attempt, live.and_then(|live| live.last_output_at), now) {
+            Some(quiet) => Mark::new("●", format!("quiet {}", text::age(quiet)), Role::Running),
+            None => Mark::new("●", "working", Role::Running),
+        },
+    }
+}
+
+/// How long nothing was heard or seen of an attempt, once that is worth a mark (design 7.1).
+fn quiet_ms(attempt: &DispatchRow, output_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
+    let began = attempt.dispatched_at.unwrap_or(attempt.created_at);
+    let signs = [Some(began), attempt.last_heartbeat_at, output_at];
+    let last = signs.into_iter().flatten().max()?;
+    Some(now.since_ms(last)).filter(|quiet| *quiet >= STALE_AFTER_MS)
+}
+
+/// The state of a pane: its attempt's, or its process's.
+pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mark {
+    match terminal.life {
+        TerminalLife::Starting => return Mark::new("◌", "starting", Role::Running),
+        TerminalLife::Failed => return Mark::new("✗", "did not start", Role::Bad),
+        TerminalLife::Lost => return Mark::new("!", "lost", Role::Bad),
+        TerminalLife::Closed => return Mark::new("·", "closed", Role::Quiet),
+        TerminalLife::Exited | TerminalLife::Running => {}
+    }
+    let attempt = mirror.attempt_in(&terminal.handle);
+    if terminal.life == TerminalLife::Exited {
+        let word = terminal.end.as_ref().map_or_else(|| String::from("ended"), ToString::to_string);
+        let is_good = terminal.end.as_ref().is_some_and(|end| end.exit_code == Some(0));
+        return Mark::new("□", word, if is_good { Role::Quiet } else { Role::Bad });
+    }
+    if let Some(attempt) = attempt {
+        return attempt_mark(mirror, attempt, now);
+    }
+    match mirror.live.get(&terminal.handle).map(|live| live.activity.as_str()) {
+        Some("blocked") => Mark::new("!", "wants you", Role::Attention),
+        Some("working") => Mark::new("●", "working", Role::Running),
+        Some("error") => Mark::new("!", "error", Role::Bad),
+        Some("idle" | "done") => Mark::new("◐", "idle", Role::Quiet),
+        _ => Mark::new("", "", Role::Quiet),
+    }
+}
+
+/// The name of a pane: its task, its given title, or what runs in it.
+pub fn pane_title(mirror: &Mirror, terminal: &TerminalRow) -> String {
+    if let Some(attempt) = mirror.attempt_in(&terminal.handle) {
+        return title_of(mirror, &attempt.task_id);
+    }
+    let given = terminal.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
+    let live = mirror.live.get(&terminal.handle).map(|live| text::one_line(&live.title));
+    let agent = terminal.agent.clone().filter(|agent| agent != "shell");
+    let program = || {
+        let name = terminal.command.first().and_then(|word| word.rsplit('/').next());
+        name.map_or_else(|| String::from("shell"), text::one_line)
+    };
+    given.or(live.filter(|title| !title.is_empty())).or(agent).unwrap_or_else(program)
+}
+
+/// Pending questions.
+pub fn open_questions(mirror: &Mirror) -> impl Iterator<Item = &crate::proto::row::QuestionRow> {
+    mirror.questions.values().filter(|row| row.status == QuestionState::Pending)
+}
+
+/// Pending gates.
+pub fn open_gates(mirror: &Mirror) -> impl Iterator<Item = &crate::proto::row::GateRow> {
+    mirror.gates.values().filter(|row| row.status == GateState::Pending)
+}
+
+/// Something that waits for the person, and where it is dealt with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    Question(MessageId),
+    Gate(GateId),
+    /// The agent shows a dialog, or the brief is held back: look at the pane.
+    Pane(TerminalId),
+    /// An attempt whose fate is unknown, or a task that failed for good.
+    Trouble(TaskId),
+    /// Ended and not looked at yet.
+    Unseen(TerminalId),
+}
+
+impl Need {
+    /// Blocks work until the person acts; the others only want to be seen.
+    pub fn is_blocking(&self) -> bool {
+        match self {
+            Self::Question(_) | Self::Gate(_) | Self::Pane(_) => true,
+            Self::Trouble(_) | Self::Unseen(_) => false,
+        }
+    }
+}
+
+/// One line of the attention list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attention {
+    pub need: Need,
+    pub run: Option<RunId>,
+    pub mark: Mark,
+    /// What it is about, one line.
+    pub text: String,
+    pub since: Timestamp,
+}
+
+/// Everything that needs the person: what blocks work first, then trouble, then what ended unseen;
+/// within each the oldest first, so that the order never shuffles under a cursor (reports UX-03).
+pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attention> {
+    let mut list: Vec<Attention> = open_questions(mirror)
+        .map(|row| Attention {
+            need: Need::Question(row.message_id.clone()),
+            run: Some(row.run_id.clone()),
+            mark: Mark::new("?", "question", Role::Attention),
+            text: text::one_line(&row.question),
+            since: row.created_at,
+        })
+        .collect();
+    list.extend(open_gates(mirror).map(|row| Attention {
+        need: Need::Gate(row.id.clone()),
+        run: Some(row.run_id.clone()),
+        mark: Mark::new("◆", "gate", Role::Attention),
+        text: text::one_line(&row.question),
+        since: row.created_at,
+    }));
+    list.extend(pane_needs(mirror));
+    list.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
+    list.extend(troubles(mirror));
+    list.extend(unseen.iter().filter_map(|id| {
+        let terminal = mirror.terminals.get(id).filter(|row| is_shown(row))?;
+        let attempt = mirror.attempt_in(id);
+        Some(Attention {
+            need: Need::Unseen(id.clone()),
+            run: attempt.map(|attempt| attempt.run_id.clone()).or_else(|| terminal.run_id.clone()),
+            mark: Mark::new("•", "not looked at", Role::Good),
+            text: pane_title(mirror, terminal),
+            since: attempt.and_then(|attempt| attempt.completed_at).unwrap_or(terminal.created_at),
+        })
+    }));
+    list
+}
+
+fn pane_needs(mirror: &Mirror) -> impl Iterator<Item = Attention> {
+    mirror.terminals.values().filter(|row| row.life == TerminalLife::Running).filter_map(|row| {
+        let attempt = mirror.attempt_in(&row.handle).filter(|attempt| attempt.status.is_active());
+        let live = mirror.live.get(&row.handle);
+        let worker = attempt.and_then(|attempt| mirror.workers.get(&attempt.id));
+        let is_held = worker.is_some_and(|worker| worker.delivery == PromptDelivery::Blocked);
+        let blocked = live.filter(|live| live.activity == "blocked");
+        let word = match blocked {
+            Some(live) => live.activity_detail.as_deref().map(text::one_line).unwrap_or_default(),
+            None if is_held => String::from("its brief is held back"),
+            None if live.is_some_and(|live| live.is_input_held) => String::from("mail waits for your draft"),
+            None => return None,
+        };
+        let title = pane_title(mirror, row);
+        let since = live.map_or(row.created_at, |live| live.activity_since);
+        Some(Attention {
+            need: Need::Pane(row.handle.clone()),
+            run: attempt.map(|attempt| attempt.run_id.clone()).or_else(|| row.run_id.clone()),
+            mark: Mark::new("!", "wants you", Role::Attention),
+            text: if word.is_empty() { title } else { format!("{title}: {word}") },
+            since,
+        })
+    })
+}
+
+fn troubles(mirror: &Mirror) -> Vec<Attention> {
+    let mut list = Vec::new();
+    for task in mirror.tasks.values() {
+        let Some(attempt) = mirror.latest_attempt(&task.id) else { continue };
+        let worker = mirror.workers.get(&attempt.id).map(|worker| worker.state);
+        let is_unknown = matches!(worker, Some(WorkerState::StartUnknown | WorkerState::StopUnknown));
+        let mark = match task.status {
+            TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
+            TaskState::Dispatched | TaskState::Blocked if is_unknown => Mark::new("!", "lost", Role::Bad),
+            TaskState::Pending
+            | TaskState::Ready
+            | TaskState::Dispatched
+            | TaskState::Completed
+            | TaskState::Blocked => continue,
+        };
+        let title = task_title(task);
+        let why = attempt.last_failure.as_deref().map(text::one_line).filter(|why| !why.is_empty());
+        list.push(Attention {
+            need: Need::Trouble(task.id.clone()),
+            run: Some(task.run_id.clone()),
+            mark,
+            text: why.map_or(title.clone(), |why| format!("{title}: {why}")),
+            since: attempt.completed_at.unwrap_or(attempt.created_at),
+        });
+    }
+    list.sort_by_key(|item| item.since);
+    list
+}
+
+/// Whether a terminal has a pane.
+pub fn is_shown(terminal: &TerminalRow) -> bool {
+    match terminal.life {
+        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Exited | TerminalLife::Lost => true,
+        TerminalLife::Closed | TerminalLife::Failed => false,
+    }
+}
+
+/// What the status line counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub n_needs_you: usize,
+    pub n_running: usize,
+    pub n_ready: usize,
+    pub n_waiting: usize,
+    pub n_done: usize,
+    pub n_failed: usize,
+}
+
+/// The counts of one Run, or of all.
+pub fn counts(mirror: &Mirror, run: Option<&RunId>) -> Counts {
+    let mut counts = Counts::default();
+    for task in mirror.tasks.values().filter(|task| run.is_none_or(|run| task.run_id == *run)) {
+        match task.status {
+            TaskState::Pending | TaskState::Blocked => counts.n_waiting += 1,
+            TaskState::Ready => counts.n_ready += 1,
+            TaskState::Dispatched => counts.n_running += 1,
+            TaskState::Completed => counts.n_done += 1,
+            TaskState::Failed => counts.n_failed += 1,
+        }
+    }
+    counts
+}
+
+/// The Run that a terminal belongs to: the one it was made for, or the one it coordinates.
+pub fn run_of(mirror: &Mirror, terminal: &TerminalRow) -> Option<RunId> {
+    let attempt = mirror.attempt_in(&terminal.handle).map(|attempt| attempt.run_id.clone());
+    let coordinated = || {
+        let handle = terminal.handle.as_str();
+        let runs = mirror.runs.values().filter(|run| run.coordinator_handle.as_deref() == Some(handle));
+        runs.max_by_key(|run| run.updated_at).map(|run| run.id.clone())
+    };
+    attempt.or_else(|| terminal.run_id.clone()).or_else(coordinated)
+}
+
+/// The agent of an attempt, as it was started.
+pub fn agent_of<'m>(mirror: &'m Mirror, dispatch: &DispatchId) -> Option<&'m str> {
+    let worker = mirror.workers.get(dispatch).and_then(|worker| worker.start_options.agent.as_deref());
+    let terminal = || mirror.terminals.get(mirror.terminal_of(dispatch)?)?.agent.as_deref();
+    worker.or_else(terminal)
+}

@@ -1,0 +1,103 @@
+//! The person's own terminal: taken over at the start, given back on every way out.
+//!
+//! Only this file and `input.rs` touch it. What is drawn comes from `paint`.
+
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    EnableMouseCapture, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{cursor, execute, queue, terminal};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The terminal is ours and must be given back.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Holds the terminal; dropping it gives it back.
+#[derive(Debug)]
+pub struct Host {
+    out: io::Stdout,
+}
+
+impl Host {
+    /// Takes the terminal: raw mode, alternate screen, bracketed paste, focus reports, the mouse
+    /// where wanted, unambiguous keys where the terminal has them (others ignore the request).
+    pub fn take(is_mouse_on: bool) -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        IS_TAKEN.store(true, Ordering::SeqCst);
+        let default_hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            give_back();
+            default_hook(panic);
+        }));
+        let mut host = Self { out: io::stdout() };
+        let flags = KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES;
+        queue!(
+            host.out,
+            EnterAlternateScreen,
+            EnableBracketedPaste,
+            EnableFocusChange,
+            PushKeyboardEnhancementFlags(flags)
+        )?;
+        host.set_mouse(is_mouse_on)?;
+        Ok(host)
+    }
+
+    /// Takes the mouse, or leaves it to the terminal's own selection.
+    pub fn set_mouse(&mut self, is_ours: bool) -> io::Result<()> {
+        if is_ours { execute!(self.out, EnableMouseCapture) } else { execute!(self.out, DisableMouseCapture) }
+    }
+
+    /// Writes drawn bytes in one go.
+    pub fn write(&mut self, bytes: &str) -> io::Result<()> {
+        self.out.write_all(bytes.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Columns and rows.
+    pub fn size() -> (u16, u16) {
+        terminal::size().unwrap_or((80, 24))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        give_back();
+        drop(std::panic::take_hook());
+    }
+}
+
+/// Gives the terminal back, once. Called on every way out, also from a panic, where nothing can be
+/// done about a terminal that takes no more bytes.
+fn give_back() {
+    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = io::stdout();
+    drop(execute!(
+        out,
+        PopKeyboardEnhancementFlags,
+        DisableMouseCapture,
+        DisableFocusChange,
+        DisableBracketedPaste,
+        cursor::SetCursorStyle::DefaultUserShape,
+        LeaveAlternateScreen,
+        cursor::Show
+    ));
+    drop(terminal::disable_raw_mode());
+}
+
+/// The bytes that put text onto the host's clipboard (OSC 52, write only).
+pub fn clipboard_bytes(text: &str) -> String {
+    use base64::Engine as _;
+    format!("\x1b]52;c;{}\x1b\\", base64::engine::general_purpose::STANDARD.encode(text))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_copy_is_one_sequence() {
+        assert_eq!(super::clipboard_bytes("HELLO42"), "\u{1b}]52;c;SEVMTE80Mg==\u{1b}\\");
+    }
+}

@@ -1,0 +1,332 @@
+//! Everything this client knows: the mirror, the panes' pictures, and what only this screen knows.
+
+use super::action::Action;
+use super::canvas::Canvas;
+use super::facts;
+use super::keys::Keys;
+use super::layout::{self, Areas, SidebarWish};
+use super::mirror::Mirror;
+use super::theme::Theme;
+use super::widget::field::Field;
+use crate::base::clock::Timestamp;
+use crate::base::grid::Row;
+use crate::base::id::{RunId, TaskId, TerminalId};
+use crate::config::Config;
+use crate::proto::screen::View;
+use crate::pty::snapshot::PaneImage;
+use ratatui::layout::Rect;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A tab: the panes of one Run, or those of none.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tab {
+    Run(RunId),
+    Shells,
+}
+
+/// A pane's picture and what this client does with it.
+#[derive(Debug, Clone, Default)]
+pub struct Pane {
+    pub image: PaneImage,
+    /// Set while the pane is scrolled back.
+    pub scroll: Option<Scrolled>,
+    /// The program rang or notified while it was not focused.
+    pub has_notice: bool,
+}
+
+/// A view of history. It stands still while output arrives: it is a picture, asked for once.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scrolled {
+    /// Rows above the live screen, as last asked.
+    pub rows_back: u32,
+    /// Rows of history at the last answer.
+    pub n_history: u32,
+    pub rows: Vec<Row>,
+    /// Rows that the person moved since the last question.
+    pub pending: i64,
+    pub is_asked: bool,
+    /// The line at the top of the live screen when the picture was made.
+    pub line_at: u64,
+}
+
+/// A selection with the mouse, in rows and columns of the pane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    pub terminal: TerminalId,
+    pub from: (u16, u16),
+    pub to: (u16, u16),
+    pub is_drawn: bool,
+}
+
+/// A screen over the panes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Modal {
+    Inbox(InboxView),
+    Task {
+        task: TaskId,
+        scroll: usize,
+    },
+    Gates {
+        scroll: usize,
+    },
+    Help {
+        scroll: usize,
+    },
+    Palette {
+        field: Field,
+        selected: usize,
+    },
+    /// Asks for a yes before `action` on `terminal`.
+    ConfirmClose {
+        terminal: TerminalId,
+        question: String,
+    },
+}
+
+/// The state of the inbox.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct InboxView {
+    /// The selected item, by what it is: the list may change under it.
+    pub selected: Option<facts::Need>,
+    /// An answer is being written.
+    pub field: Option<Field>,
+    /// Answers sent and not yet taken.
+    pub sent: BTreeSet<facts::Need>,
+    pub scroll: usize,
+    /// Digits count from this moment on: the item changed under the fingers just before.
+    pub armed_at: Timestamp,
+}
+
+/// A note that goes away by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    pub text: String,
+    pub is_error: bool,
+    pub until: Timestamp,
+}
+
+/// How the connection stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Link {
+    Connecting,
+    Attached,
+    Lost { reason: String },
+}
+
+/// What the person came with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub config: Config,
+    /// The working directory, for new shells.
+    pub cwd: String,
+    /// Text that no other client uses, in front of request ids.
+    pub session: String,
+    /// Open a shell when there is no pane at all.
+    pub opens_shell: bool,
+}
+
+/// The model.
+#[derive(Debug, Clone)]
+pub struct Model {
+    pub mirror: Mirror,
+    pub panes: BTreeMap<TerminalId, Pane>,
+    pub options: Options,
+    pub keys: Keys,
+    pub theme: Theme,
+    pub link: Link,
+    pub now: Timestamp,
+    pub n_cols: u16,
+    pub n_rows: u16,
+    pub tab: Tab,
+    pub last_tab: Option<Tab>,
+    pub focus: Option<TerminalId>,
+    pub last_focus: Option<TerminalId>,
+    pub is_zoomed: bool,
+    /// Frameless, the mouse left to the host.
+    pub is_clean: bool,
+    pub sidebar: SidebarWish,
+    /// The keyboard is in the sidebar, on this row.
+    pub sidebar_row: Option<usize>,
+    pub is_prefix_on: bool,
+    pub modal: Option<Modal>,
+    pub toasts: Vec<Toast>,
+    pub unseen: BTreeSet<TerminalId>,
+    pub selection: Option<Selection>,
+    pub is_host_focused: bool,
+    /// The view that the server was told last.
+    pub told: View,
+    /// Calls under way: what a failure is about.
+    pub calls: BTreeMap<String, CallPurpose>,
+    pub n_calls: u64,
+    pub bell_at: Timestamp,
+    pub has_asked_shell: bool,
+}
+
+/// Why a call was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallPurpose {
+    Answer(facts::Need),
+    OpenShell,
+    ClosePane,
+}
+
+impl Model {
+    /// A model that knows nothing yet.
+    pub fn new(options: Options) -> Self {
+        let (keys, faults) = Keys::new(&options.config);
+        let toasts = faults
+            .into_iter()
+            .map(|text| Toast { text, is_error: true, until: Timestamp(i64::MAX) })
+            .collect();
+        Self {
+            theme: Theme::new(options.config.screen.theme),
+            keys,
+            toasts,
+            options,
+            mirror: Mirror::default(),
+            panes: BTreeMap::new(),
+            link: Link::Connecting,
+            now: Timestamp(0),
+            n_cols: 80,
+            n_rows: 24,
+            tab: Tab::Shells,
+            last_tab: None,
+            focus: None,
+            last_focus: None,
+            is_zoomed: false,
+            is_clean: false,
+            sidebar: SidebarWish::Auto,
+            sidebar_row: None,
+            is_prefix_on: false,
+            modal: None,
+            unseen: BTreeSet::new(),
+            selection: None,
+            is_host_focused: true,
+            told: View::default(),
+            calls: BTreeMap::new(),
+            n_calls: 0,
+            bell_at: Timestamp(0),
+            has_asked_shell: false,
+        }
+    }
+
+    /// Where the parts of the screen are now.
+    pub fn areas(&self) -> Areas {
+        let width = self.options.config.screen.sidebar_width;
+        let wish = match (self.is_clean, self.sidebar_row) {
+            (true, _) => SidebarWish::Hidden,
+            (false, Some(_)) => SidebarWish::Shown,
+            (false, None) => self.sidebar,
+        };
+        let mut areas = layout::areas(self.n_cols, self.n_rows, width, wish);
+        if self.is_clean && !areas.is_hopeless {
+            areas.panes = Rect::new(0, 0, self.n_cols, self.n_rows);
+            areas.status = Rect::default();
+        }
+        areas
+    }
+
+    /// The tab of a terminal.
+    pub fn tab_of(&self, terminal: &TerminalId) -> Tab {
+        let row = self.mirror.terminals.get(terminal);
+        row.and_then(|row| facts::run_of(&self.mirror, row)).map_or(Tab::Shells, Tab::Run)
+    }
+
+    /// The tabs: Runs with panes or unfinished work, oldest first, then the panes of no Run.
+    pub fn tabs(&self) -> Vec<Tab> {
+        let shown: BTreeSet<Tab> = self.shown_terminals().map(|id| self.tab_of(id)).collect();
+        let newest = self.mirror.runs.values().max_by_key(|run| run.created_at).map(|run| &run.id);
+        let has_work = |run: &RunId| {
+            let mut tasks = self.mirror.tasks.values();
+            tasks.any(|task| task.run_id == *run && !task.status.is_settled())
+        };
+        let mut runs: Vec<_> = self.mirror.runs.values().collect();
+        runs.retain(|run| {
+            shown.contains(&Tab::Run(run.id.clone())) || newest == Some(&run.id) || has_work(&run.id)
+        });
+        runs.sort_by_key(|run| (run.created_at, run.id.clone()));
+        let mut tabs: Vec<Tab> = runs.into_iter().map(|run| Tab::Run(run.id.clone())).collect();
+        if shown.contains(&Tab::Shells) || tabs.is_empty() {
+            tabs.push(Tab::Shells);
+        }
+        tabs
+    }
+
+    fn shown_terminals(&self) -> impl Iterator<Item = &TerminalId> {
+        self.mirror.terminals.values().filter(|row| facts::is_shown(row)).map(|row| &row.handle)
+    }
+
+    /// The terminals of a tab in the order of their panes: as they were opened.
+    pub fn terminals_in(&self, tab: &Tab) -> Vec<TerminalId> {
+        let mut list: Vec<_> = self.shown_terminals().filter(|id| self.tab_of(id) == *tab).cloned().collect();
+        list.sort_by_key(|id| self.mirror.terminals.get(id).map(|row| (row.created_at, row.handle.clone())));
+        list
+    }
+
+    /// The Run of the current tab.
+    pub fn run(&self) -> Option<&RunId> {
+        match &self.tab {
+            Tab::Run(run) => Some(run),
+            Tab::Shells => None,
+        }
+    }
+
+    /// The visible tiles: which terminal is where, title row included. Those that do not fit are
+    /// on further pages; the page with the focus is shown.
+    pub fn tiles(&self) -> Vec<(TerminalId, Rect)> {
+        let area = self.areas().panes;
+        if area.is_empty() {
+            return Vec::new();
+        }
+        if let Some(focus) = self.focus.as_ref().filter(|_| self.is_zoomed || self.is_clean) {
+            return vec![(focus.clone(), area)];
+        }
+        let all = self.terminals_in(&self.tab);
+        let capacity = layout::capacity(area).max(1);
+        let at = all.iter().position(|id| Some(id) == self.focus.as_ref()).unwrap_or(0);
+        let first = at / capacity * capacity;
+        let page: Vec<_> = all.into_iter().skip(first).take(capacity).collect();
+        let tiles = layout::tiles(area, page.len());
+        page.into_iter().zip(tiles).collect()
+    }
+
+    /// The part of a tile that belongs to the program.
+    pub fn inside(&self, tile: Rect) -> Rect {
+        if self.is_clean { tile } else { layout::pane_inside(tile) }
+    }
+
+    /// The hint of an action, for texts.
+    pub fn hint(&self, action: Action) -> String {
+        self.keys.hint(action)
+    }
+
+    /// Everything that needs the person.
+    pub fn attention(&self) -> Vec<facts::Attention> {
+        facts::attention(&self.mirror, &self.unseen)
+    }
+
+    /// Shows a note for `seconds`.
+    pub fn toast(&mut self, text: String, is_error: bool, seconds: u64) {
+        let until = self.now.plus_ms(seconds * 1_000);
+        self.toasts.push(Toast { text, is_error, until });
+        let n_over = self.toasts.len().saturating_sub(4);
+        self.toasts.drain(..n_over);
+    }
+
+    /// Milliseconds until the screen changes by time alone: a note goes, an age grows.
+    pub fn next_tick_ms(&self) -> u64 {
+        let to_minute = 60_000 - self.now.0.rem_euclid(60_000).unsigned_abs();
+        let young = |since: Timestamp| self.now.since_ms(since) < 60_000;
+        let has_young =
+            self.mirror.dispatches.values().any(|row| row.status.is_active() && young(row.created_at))
+                || self.attention().iter().any(|item| young(item.since));
+        let toast = self.toasts.iter().map(|toast| toast.until.since_ms(self.now)).min().unwrap_or(u64::MAX);
+        let age = if has_young { 1_000 } else { to_minute };
+        age.min(toast.max(50)).clamp(50, 60_000)
+    }
+
+    /// The whole frame.
+    pub fn draw(&self) -> Canvas {
+        super::screen::draw(self)
+    }
+}

@@ -1,0 +1,48 @@
+//! What reaches the model, and what it asks of the world. Both are data.
+
+use crate::base::clock::Timestamp;
+use crate::base::id::TerminalId;
+use crate::base::input::{KeyEvent, MouseEvent};
+use crate::proto::screen::{ClientFrame, HostFacts, ServerFrame};
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Msg {
+    /// A key of the host's keyboard.
+    Key(KeyEvent),
+    /// A paste, whole.
+    Paste(String),
+    /// The mouse, in host coordinates.
+    Mouse(MouseEvent),
+    /// The host window gained or lost the focus.
+    HostFocus(bool),
+    /// The host's size in columns and rows.
+    Resize { n_cols: u16, n_rows: u16 },
+    /// What the host said about itself.
+    Host(HostFacts),
+    /// A control frame of the server.
+    Server(ServerFrame),
+    /// A screen patch as it was received.
+    Screen { terminal: TerminalId, patch: Vec<u8> },
+    /// The connection is gone; a new one is being made.
+    Lost { reason: String },
+    /// The machine's clock.
+    Tick(Timestamp),
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cmd {
+    /// To the server.
+    Send(ClientFrame),
+    /// Onto the host's clipboard.
+    Clipboard(String),
+    /// Ring the host's bell.
+    Bell,
+    /// Forget what the host shows and draw everything.
+    Redraw,
+    /// Take the mouse from the host, or leave it to the host's own selection.
+    Mouse(bool),
+    /// Leave; everything keeps running.
+    Quit,
+}

@@ -1,0 +1,102 @@
+//! One task: its words, what it waits for, its attempts, its timeline.
+
+use super::Page;
+use crate::base::id::TaskId;
+use crate::base::text;
+use crate::tui::facts;
+use crate::tui::model::Model;
+use crate::tui::theme::Role;
+use crate::tui::widget::text::{self as lines, Line};
+
+/// Words the page.
+pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page {
+    let mirror = &model.mirror;
+    let hints = vec![(String::from("g"), "pane"), (String::from("Esc"), "back")];
+    let Some(task) = mirror.tasks.get(id) else {
+        let lines = vec![Line::new().then(format!("{id} is not there any more."), Role::Quiet)];
+        return Page { title: id.to_string(), lines, scroll, hints };
+    };
+    let mark = facts::task_mark(mirror, task, model.now);
+    let mut page = vec![
+        Line::new().then(format!("{} {}", mark.glyph, mark.word), mark.role).at_right(
+            format!("{id} · created {} ago", text::age(model.now.since_ms(task.created_at))),
+            Role::Quiet,
+        ),
+        Line::new(),
+    ];
+    page.extend(
+        lines::wrap(&task.spec, n_cols).into_iter().take(200).map(|row| Line::new().then(row, Role::Text)),
+    );
+    if !task.deps.is_empty() {
+        page.push(Line::new());
+        page.push(Line::new().then("AFTER", Role::Heading));
+        for dep in &task.deps {
+            let mark = mirror.tasks.get(dep).map(|task| facts::task_mark(mirror, task, model.now));
+            let (glyph, word, role) =
+                mark.map_or(("·", String::new(), Role::Quiet), |mark| (mark.glyph, mark.word, mark.role));
+            page.push(
+                Line::new()
+                    .then(format!("{glyph} "), role)
+                    .then(facts::title_of(mirror, dep), Role::Text)
+                    .at_right(word, role),
+            );
+        }
+    }
+    attempts(model, id, n_cols, &mut page);
+    timeline(model, id, &mut page);
+    Page { title: facts::task_title(task), lines: page, scroll, hints }
+}
+
+fn attempts(model: &Model, id: &TaskId, n_cols: usize, page: &mut Vec<Line>) {
+    let mirror = &model.mirror;
+    let attempts = mirror.attempts(id);
+    page.push(Line::new());
+    page.push(Line::new().then("ATTEMPTS", Role::Heading));
+    if attempts.is_empty() {
+        page.push(Line::new().then("none yet", Role::Quiet));
+    }
+    for attempt in attempts.into_iter().rev() {
+        let mark = facts::attempt_mark(mirror, attempt, model.now);
+        let agent = facts::agent_of(mirror, &attempt.id).map(text::one_line).unwrap_or_default();
+        let end = attempt.completed_at.unwrap_or(model.now);
+        let took = text::age(end.since_ms(attempt.created_at));
+        let line = Line::new()
+            .then(format!("#{} ", attempt.attempt), Role::Heading)
+            .then(format!("{} {}", mark.glyph, mark.word), mark.role)
+            .then(format!(" · {agent}"), Role::Text)
+            .at_right(format!("{} · took {took}", attempt.id), Role::Quiet);
+        page.push(line);
+        let terminal = mirror.terminal_of(&attempt.id).and_then(|id| mirror.terminals.get(id));
+        if let Some(terminal) = terminal {
+            let branch = terminal.branch.as_deref().map(text::one_line).unwrap_or_default();
+            let place = format!("   {} {branch}", text::one_line(&terminal.worktree_path));
+            page.push(Line::new().then(place, Role::Quiet));
+        }
+        if let Some(failure) = attempt.last_failure.as_deref().filter(|failure| !failure.is_empty()) {
+            let rows = lines::wrap(failure, n_cols.saturating_sub(3));
+            page.extend(rows.into_iter().map(|row| Line::new().then(format!("   {row}"), Role::Bad)));
+        }
+        if let Some(phase) = attempt.last_phase.as_deref() {
+            page.push(Line::new().then(format!("   last phase: {}", text::one_line(phase)), Role::Quiet));
+        }
+    }
+}
+
+fn timeline(model: &Model, id: &TaskId, page: &mut Vec<Line>) {
+    let events: Vec<_> =
+        model.mirror.events.iter().filter(|event| event.task_id.as_ref() == Some(id)).collect();
+    if events.is_empty() {
+        return;
+    }
+    page.push(Line::new());
+    page.push(Line::new().then("TIMELINE", Role::Heading));
+    for event in events.into_iter().rev() {
+        let at = event.at.to_iso();
+        let at = at.get(11..19).unwrap_or_default().to_owned();
+        let line = Line::new()
+            .then(format!("{at}  "), Role::Quiet)
+            .then(text::one_line(&event.detail), Role::Text)
+            .at_right(text::one_line(&event.by), Role::Quiet);
+        page.push(line);
+    }
+}

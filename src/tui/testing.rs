@@ -1,0 +1,206 @@
+//! A team at work as synthetic frames, and a screen to look at without a terminal.
+
+use super::model::{Model, Options};
+use super::msg::{Cmd, Msg};
+use super::update::update;
+use crate::base::clock::Timestamp;
+use crate::base::id::TerminalId;
+use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
+use crate::base::size::TermSize;
+use crate::config::Config;
+use crate::proto::event::Change;
+use crate::proto::screen::ServerFrame;
+use crate::pty::snapshot::PaneRows;
+use crate::pty::term::{Term, TermConfig};
+use serde_json::{Value, json};
+
+/// The moment at which all synthetic frames are looked at.
+pub const NOW: Timestamp = Timestamp(1_796_014_800_000);
+
+fn ago(minutes: i64) -> Value {
+    json!(Timestamp(NOW.0 - minutes * 60_000))
+}
+
+fn task(number: u32, title: &str, status: &str, attempts: u32, more: Value) -> Value {
+    let mut row = json!({
+        "id": format!("task_{number:012}"), "run_id": "run_000000000001", "parent_id": null,
+        "created_by_terminal_handle": null, "created_by_pane_key": null,
+        "created_by_process_incarnation": null, "created_by_run_generation": null,
+        "task_title": title, "display_name": null,
+        "spec": format!("{title}.\nKeep the public interface and add a test."), "status": status,
+        "deps": [], "result": null, "created_at": ago(30), "completed_at": null, "attempts": attempts,
+        "failures_in_row": 0,
+    });
+    merge(&mut row, more);
+    json!({"noun": "task", "row": row})
+}
+
+fn merge(row: &mut Value, more: Value) {
+    if let (Value::Object(row), Value::Object(more)) = (row, more) {
+        row.extend(more);
+    }
+}
+
+fn dispatch(number: u32, task: u32, attempt: u32, status: &str, minutes: i64, more: Value) -> Value {
+    let mut row = json!({
+        "id": format!("ctx_{number:012}"), "run_id": "run_000000000001", "task_id": format!("task_{task:012}"),
+        "contract_version": 1, "assignee_handle": format!("term_{number:012}"), "assignee_pane_key": null,
+        "process_incarnation": null, "status": status, "failure_count": 0, "last_failure": null,
+        "dispatched_at": ago(minutes), "completed_at": null, "created_at": ago(minutes),
+        "last_heartbeat_at": null, "last_phase": null, "capability_revoked_at": null, "depth": 1,
+        "creator_handle": "term_000000000009", "attempt": attempt, "retry_of": null, "supervised": true,
+    });
+    merge(&mut row, more);
+    json!({"noun": "dispatch", "row": row})
+}
+
+fn terminal(number: u32, agent: &str, branch: &str, minutes: i64, more: Value) -> Value {
+    let mut row = json!({
+        "handle": format!("term_{number:012}"), "paneKey": format!("t{number}:l{number}"), "tabId": "t1",
+        "worktreeId": format!("wt{number}"), "worktreePath": format!("/home/me/work/{branch}"), "branch": branch,
+        "title": null, "agent": agent, "command": [agent], "life": "running", "pid": 100 + number, "end": null,
+        "runId": "run_000000000001", "dispatchId": null, "createdAt": ago(minutes), "isUserTyped": false,
+    });
+    merge(&mut row, more);
+    json!({"noun": "terminal", "row": row})
+}
+
+fn live(number: u32, activity: &str) -> Value {
+    json!({"terminal": format!("term_{number:012}"), "title": "", "activity": activity, "activityDetail": null,
+        "activitySince": ago(2), "lastOutputAt": ago(0), "isInputHeld": false})
+}
+
+/// A Run with a coordinator, three workers in three states, a question, a gate, and finished work.
+pub fn snapshot() -> Change {
+    let rows = json!([
+        {"noun": "run", "row": {"id": "run_000000000001", "objective": "Fix the login race",
+            "home_database": "local", "coordinator_handle": "term_000000000009", "coordinator_pane_key": null,
+            "consumer_generation": 1, "legacy": false, "created_at": ago(40), "updated_at": ago(40)}},
+        task(1, "Find where the session is written twice", "completed", 1, json!({"completed_at": ago(12)})),
+        task(2, "Make the login handler idempotent", "dispatched", 2, json!({"dispatch_id": "ctx_000000000002"})),
+        task(3, "Write a test that hammers the endpoint 日本語", "dispatched", 1, json!({"dispatch_id": "ctx_000000000003"})),
+        task(4, "Update the changelog", "pending", 0, json!({"deps": ["task_000000000002"],
+            "unmet_dependencies": [{"id": "task_000000000002", "status": "dispatched"}]})),
+        task(5, "Remove the old session cache", "blocked", 0, json!({})),
+        task(6, "Benchmark the handler", "failed", 3, json!({"completed_at": ago(5)})),
+        task(7, "Tidy imports", "ready", 0, json!({})),
+        dispatch(1, 1, 1, "completed", 25, json!({"completed_at": ago(12)})),
+        dispatch(2, 2, 2, "dispatched", 4, json!({"last_heartbeat_at": ago(1), "last_phase": "running the tests"})),
+        dispatch(3, 3, 1, "dispatched", 9, json!({})),
+        dispatch(6, 6, 3, "circuit_broken", 8, json!({"assignee_handle": null, "completed_at": ago(5),
+            "last_failure": "exited with status 2"})),
+        {"noun": "question", "row": {"message_id": "msg_000000000001", "run_id": "run_000000000001",
+            "dispatch_id": "ctx_000000000003", "asker_handle": "term_000000000003",
+            "question": "The test needs a database. Should I start PostgreSQL in a container or use the in-memory one? The container is closer to production but takes 40 s to start.",
+            "options": ["container", "in-memory"], "status": "pending", "answer_message_id": null,
+            "answer_body": null, "answered_by": null, "answered_by_generation": null, "created_at": ago(3),
+            "answered_at": null, "closed_at": null}},
+        {"noun": "gate", "row": {"id": "gate_000000000001", "run_id": "run_000000000001",
+            "task_id": "task_000000000005", "question": "Delete the cache although version 1 clients read it?",
+            "options": ["yes", "no"], "status": "pending", "resolution": null, "resolved_by": null,
+            "created_at": ago(2), "resolved_at": null}},
+        terminal(9, "claude", "main", 40, json!({})),
+        terminal(2, "codex", "fix-login", 4, json!({"dispatchId": "ctx_000000000002"})),
+        terminal(3, "claude", "hammer-test", 9, json!({"dispatchId": "ctx_000000000003"})),
+        terminal(1, "codex", "find-write", 25, json!({"dispatchId": "ctx_000000000001", "life": "exited",
+            "end": {"exit_code": 0, "signal": null, "at": ago(12)}})),
+    ]);
+    let lives = json!([live(9, "idle"), live(2, "working"), live(3, "working")]);
+    Change {
+        seq: 41,
+        is_snapshot: true,
+        rows: serde_json::from_value(rows).unwrap(),
+        live: serde_json::from_value(lives).unwrap(),
+        now: NOW,
+        ..Change::default()
+    }
+}
+
+/// The terminal with a number of [`snapshot`].
+pub fn terminal_id(number: u32) -> TerminalId {
+    TerminalId::parse(&format!("term_{number:012}")).unwrap()
+}
+
+/// A client without a terminal.
+pub struct Desk {
+    pub model: Model,
+    /// Every command so far.
+    pub cmds: Vec<Cmd>,
+}
+
+impl Desk {
+    /// An attached client of a size with nothing in it.
+    pub fn empty(n_cols: u16, n_rows: u16) -> Self {
+        let options = Options {
+            config: Config::default(),
+            cwd: String::from("/home/me/work"),
+            session: String::from("tui-test"),
+            opens_shell: false,
+        };
+        let mut desk = Self { model: Model::new(options), cmds: Vec::new() };
+        desk.take(Msg::Tick(NOW));
+        desk.take(Msg::Resize { n_cols, n_rows });
+        desk.take(Msg::Server(ServerFrame::Attached { runtime_id: String::from("rt") }));
+        desk
+    }
+
+    /// A client of the team of [`snapshot`], its panes sized as shown and filled.
+    pub fn team(n_cols: u16, n_rows: u16) -> Self {
+        let mut desk = Self::empty(n_cols, n_rows);
+        desk.take(Msg::Server(ServerFrame::Change(Box::new(snapshot()))));
+        for (number, output) in [
+            (9, "\x1b[1m> \x1b[0mWaiting for worker_done …\r\n\x1b[2m  3 of 7 tasks done\x1b[0m\r\n> "),
+            (
+                2,
+                "$ cargo test login\r\n   Compiling app v0.1.0\r\n\x1b[32m    Finished\x1b[0m test [unoptimized]\r\nrunning 4 tests\r\n",
+            ),
+            (3, "I need a decision:\r\n  日本語 wide and e\u{301} combining\r\n\x1b[4:3mcurly\x1b[0m\r\n"),
+            (1, "done: src/session.rs:41 and :88\r\n"),
+        ] {
+            desk.output(number, output);
+        }
+        desk
+    }
+
+    /// Takes a message.
+    pub fn take(&mut self, msg: Msg) {
+        let cmds = update(&mut self.model, msg);
+        self.cmds.extend(cmds);
+    }
+
+    /// Shows `output` on a pane, at the size this client gives it.
+    pub fn output(&mut self, number: u32, output: &str) {
+        let terminal = terminal_id(number);
+        let size = self.model.told.panes.iter().find(|pane| pane.terminal == terminal).map(|pane| pane.size);
+        self.output_sized(number, output, size.unwrap_or_default());
+    }
+
+    /// Shows `output` on a pane of a size of its own.
+    pub fn output_sized(&mut self, number: u32, output: &str, size: TermSize) {
+        let mut term = Term::new(size, TermConfig::default());
+        term.process(output.as_bytes());
+        let mut rows = PaneRows::new();
+        rows.update(&term);
+        self.take(Msg::Screen { terminal: terminal_id(number), patch: rows.newer_than(0).encode() });
+    }
+
+    /// Types keys as chords: `ctrl+b`, `i`, `enter`.
+    pub fn keys(&mut self, chords: &str) {
+        for chord in chords.split(' ') {
+            let chord = super::keys::Chord::parse(chord).unwrap();
+            self.take(Msg::Key(KeyEvent { key: chord.key, mods: chord.mods, phase: KeyPhase::Press }));
+        }
+    }
+
+    /// Types text.
+    pub fn text(&mut self, text: &str) {
+        for c in text.chars() {
+            self.take(Msg::Key(KeyEvent { key: Key::Char(c), mods: Mods::NONE, phase: KeyPhase::Press }));
+        }
+    }
+
+    /// What is seen.
+    pub fn screen(&self) -> String {
+        self.model.draw().text()
+    }
+}

@@ -1,0 +1,153 @@
+//! What the server says: changes, pictures, answers.
+
+use super::{call, inbox, scroll};
+use crate::base::clock::Timestamp;
+use crate::base::id::TerminalId;
+use crate::base::text;
+use crate::config::Clipboard;
+use crate::proto::envelope::Response;
+use crate::proto::event::Change;
+use crate::proto::screen::{ServerFrame, View};
+use crate::proto::terminal::{Created, TerminalCreate};
+use crate::pty::snapshot::Patch;
+use crate::tui::facts;
+use crate::tui::model::{CallPurpose, Link, Model};
+use crate::tui::msg::Cmd;
+use std::collections::BTreeSet;
+
+/// The longest text that a pane may put onto the host's clipboard, in bytes.
+const MAX_CLIPBOARD: usize = 100_000;
+/// The host's bell rings at most once in this time.
+const BELL_PAUSE_MS: u64 = 1_000;
+
+/// Takes a control frame.
+pub fn frame(model: &mut Model, frame: ServerFrame) -> Vec<Cmd> {
+    match frame {
+        ServerFrame::Response(response) => answered(model, &response),
+        ServerFrame::Attached { .. } => attached(model),
+        ServerFrame::Change(change) => changed(model, *change),
+        ServerFrame::History { terminal, scroll, n_history_rows, patch } => {
+            scroll::arrived(model, &terminal, scroll, n_history_rows, &patch);
+            Vec::new()
+        }
+        ServerFrame::Clipboard { terminal, text } => clipboard(model, &terminal, text),
+        ServerFrame::Notice { terminal, text, is_bell } => notice(model, &terminal, &text, is_bell),
+        ServerFrame::Keepalive { .. } => Vec::new(),
+        ServerFrame::Closing { reason } => lost(model, reason),
+    }
+}
+
+fn attached(model: &mut Model) -> Vec<Cmd> {
+    model.link = Link::Attached;
+    // The new server knows nothing of this client's view, and its pictures begin anew.
+    model.told = View::default();
+    for pane in model.panes.values_mut() {
+        pane.image = Default::default();
+    }
+    Vec::new()
+}
+
+/// The connection is gone; what is shown stays, marked.
+pub fn lost(model: &mut Model, reason: String) -> Vec<Cmd> {
+    model.link = Link::Lost { reason: text::one_line(&reason) };
+    model.calls.clear();
+    Vec::new()
+}
+
+/// Takes a picture's patch.
+pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd> {
+    let Ok(patch) = Patch::decode(patch) else { return Vec::new() };
+    let pane = model.panes.entry(terminal.clone()).or_default();
+    let size = pane.image.size();
+    if pane.image.apply(&patch).is_ok() && pane.image.size() != size {
+        model.selection = None;
+    }
+    Vec::new()
+}
+
+fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
+    let active = |model: &Model| -> BTreeSet<TerminalId> {
+        let rows = model.mirror.dispatches.values().filter(|row| row.status.is_active());
+        rows.filter_map(|row| model.mirror.terminal_of(&row.id).cloned()).collect()
+    };
+    let (is_first, before) = (!model.mirror.is_loaded, active(model));
+    model.mirror.apply(change);
+    let after = active(model);
+    for ended in before.difference(&after).filter(|id| Some(*id) != model.focus.as_ref()) {
+        model.unseen.insert(ended.clone());
+    }
+    let terminals = &model.mirror.terminals;
+    let is_there = |id: &TerminalId| terminals.get(id).is_some_and(facts::is_shown);
+    model.unseen.retain(|id| is_there(id));
+    // A picture may come before its row; it goes when the row says that the pane is gone.
+    model.panes.retain(|id, _| terminals.get(id).is_none_or(facts::is_shown));
+    inbox::refresh(model);
+    let has_pane = model.mirror.terminals.values().any(facts::is_shown);
+    if is_first && model.mirror.is_loaded && !has_pane && model.options.opens_shell && !model.has_asked_shell
+    {
+        model.has_asked_shell = true;
+        return vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)];
+    }
+    Vec::new()
+}
+
+fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
+    let Some(purpose) = model.calls.remove(&response.id) else { return Vec::new() };
+    if let Some(error) = &response.error {
+        let step = error.next_steps().first().map(|step| format!(" Next: {}", text::one_line(step)));
+        let message = text::one_line(&error.message);
+        model.toast(format!("{message} [{}]{}", error.code, step.unwrap_or_default()), true, 12);
+        if let CallPurpose::Answer(need) = purpose {
+            inbox::refused(model, &need);
+        }
+        return Vec::new();
+    }
+    match purpose {
+        CallPurpose::OpenShell => {
+            let created =
+                response.result.clone().and_then(|result| serde_json::from_value::<Created>(result).ok());
+            created.map(|created| opened(model, created.terminal.handle)).unwrap_or_default()
+        }
+        CallPurpose::Answer(_) | CallPurpose::ClosePane => Vec::new(),
+    }
+}
+
+/// The person asked for this pane, so it gets the focus; it may be known only in a moment.
+fn opened(model: &mut Model, terminal: TerminalId) -> Vec<Cmd> {
+    model.is_zoomed = false;
+    if model.mirror.terminals.contains_key(&terminal) {
+        return super::nav::focus(model, &terminal);
+    }
+    model.last_focus = Some(terminal);
+    Vec::new()
+}
+
+fn clipboard(model: &mut Model, terminal: &TerminalId, text: String) -> Vec<Cmd> {
+    let is_allowed = match model.options.config.terminal.clipboard {
+        Clipboard::Focused => model.focus.as_ref() == Some(terminal),
+        Clipboard::Any => true,
+        Clipboard::Off => false,
+    };
+    if is_allowed && text.len() <= MAX_CLIPBOARD { vec![Cmd::Clipboard(text)] } else { Vec::new() }
+}
+
+fn notice(model: &mut Model, terminal: &TerminalId, message: &str, is_bell: bool) -> Vec<Cmd> {
+    let is_focused = model.focus.as_ref() == Some(terminal) && model.is_host_focused;
+    if !is_focused {
+        model.panes.entry(terminal.clone()).or_default().has_notice = true;
+        if !is_bell {
+            let row = model.mirror.terminals.get(terminal);
+            let title = row.map(|row| facts::pane_title(&model.mirror, row)).unwrap_or_default();
+            model.toast(format!("{title}: {}", text::one_line(message)), false, 6);
+        }
+    }
+    ring(model)
+}
+
+fn ring(model: &mut Model) -> Vec<Cmd> {
+    if model.bell_at != Timestamp(0) && model.now.since_ms(model.bell_at) < BELL_PAUSE_MS {
+        return Vec::new();
+    }
+    model.bell_at = model.now;
+    vec![Cmd::Bell]
+}

@@ -1,0 +1,224 @@
+//! The promises of the screen, by typing at it.
+
+use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods, MouseButton, MouseEvent, MouseKind};
+use crate::base::size::TermSize;
+use crate::proto::event::Change;
+use crate::proto::screen::{ClientFrame, ServerFrame};
+use crate::tui::model::Modal;
+use crate::tui::msg::{Cmd, Msg};
+use crate::tui::testing::{self, Desk, terminal_id};
+use serde_json::json;
+
+/// The keys that reached programs, as (terminal number, key).
+fn typed(desk: &Desk) -> Vec<(String, Key)> {
+    let inputs = desk.cmds.iter().filter_map(|cmd| match cmd {
+        Cmd::Send(ClientFrame::Input { terminal, event: InputEvent::Key(event) }) => {
+            Some((terminal.to_string(), event.key))
+        }
+        _ => None,
+    });
+    inputs.collect()
+}
+
+/// The calls that were made: method and parameters.
+fn calls(desk: &Desk) -> Vec<(String, serde_json::Value)> {
+    let calls = desk.cmds.iter().filter_map(|cmd| match cmd {
+        Cmd::Send(ClientFrame::Request(request)) => Some((request.method.clone(), request.params.clone())),
+        _ => None,
+    });
+    calls.collect()
+}
+
+fn mouse(desk: &mut Desk, kind: MouseKind, row: u16, col: u16) {
+    desk.take(Msg::Mouse(MouseEvent { kind, row, col, mods: Mods::NONE }));
+}
+
+#[test]
+fn only_the_prefix_is_taken_and_twice_sends_it() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.keys("ctrl+a esc f1 ctrl+p ctrl+b ctrl+b");
+    let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
+    assert_eq!(keys, [Key::Char('a'), Key::Esc, Key::F(1), Key::Char('p'), Key::Char('b')]);
+}
+
+#[test]
+fn a_digit_answers_the_selected_question_and_the_row_goes_when_the_server_says_so() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.keys("ctrl+b i 2");
+    let (method, params) = calls(&desk).pop().unwrap();
+    assert_eq!(
+        (method.as_str(), &params["id"], &params["body"]),
+        ("orchestration.reply", &json!("msg_000000000001"), &json!("in-memory"))
+    );
+    desk.keys("2");
+    assert_eq!(calls(&desk).len(), 1, "an answer is sent once");
+    let mut answered = testing::snapshot();
+    answered.is_snapshot = false;
+    answered.rows.retain(|row| matches!(row, crate::proto::event::RowView::Question(_)));
+    for row in &mut answered.rows {
+        if let crate::proto::event::RowView::Question(row) = row {
+            row.status = crate::model::question::QuestionState::Answered;
+        }
+    }
+    desk.take(Msg::Server(ServerFrame::Change(Box::new(answered))));
+    desk.keys("1");
+    assert_eq!(calls(&desk).len(), 1, "the next item takes digits only after a moment");
+    desk.take(Msg::Tick(testing::NOW.plus_ms(5_000)));
+    desk.keys("1");
+    let (method, params) = calls(&desk).pop().unwrap();
+    assert_eq!((method.as_str(), &params["resolution"]), ("orchestration.gateResolve", &json!("yes")));
+    desk.keys("esc x");
+    assert_eq!(typed(&desk), [("term_000000000009".to_owned(), Key::Char('x'))], "back where the person was");
+}
+
+#[test]
+fn an_answer_in_several_lines_is_sent_whole() {
+    let mut desk = Desk::team(80, 24);
+    desk.keys("ctrl+b i e");
+    desk.text("use");
+    desk.keys("alt+enter");
+    desk.take(Msg::Paste("日本\r\nhost".into()));
+    desk.keys("enter");
+    assert_eq!(calls(&desk).pop().unwrap().1["body"], json!("use\n日本\nhost"));
+}
+
+#[test]
+fn a_refused_answer_says_code_and_next_step() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b i 1");
+    let id = desk.model.calls.keys().next().unwrap().clone();
+    let response = json!({"id": id, "ok": false, "error": {"code": "answer_conflict", "message": "It was answered.",
+        "data": {"nextSteps": ["orca orchestration inbox"]}}, "_meta": {"runtimeId": null}});
+    desk.take(Msg::Server(ServerFrame::Response(serde_json::from_value(response).unwrap())));
+    let screen = desk.screen();
+    assert!(screen.contains("It was answered. [answer_conflict] Next: orca orchestration inbox"), "{screen}");
+}
+
+#[test]
+fn nothing_that_happens_elsewhere_moves_the_focus_or_the_keys() {
+    let mut desk = Desk::team(120, 40);
+    let focus = desk.model.focus.clone();
+    desk.take(Msg::Server(ServerFrame::Change(Box::new(Change {
+        is_snapshot: false,
+        ..testing::snapshot()
+    }))));
+    desk.take(Msg::Server(ServerFrame::Notice {
+        terminal: terminal_id(2),
+        text: "ding".into(),
+        is_bell: false,
+    }));
+    assert_eq!((desk.model.focus.clone(), desk.model.modal.is_none()), (focus, true));
+    assert!(desk.screen().contains("♪"), "{}", desk.screen());
+}
+
+#[test]
+fn an_ended_program_takes_no_keys() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b down");
+    assert_eq!(desk.model.focus, Some(terminal_id(1)));
+    desk.cmds.clear();
+    desk.text("ls");
+    assert_eq!(typed(&desk), []);
+    desk.keys("ctrl+b x");
+    assert_eq!(calls(&desk)[0].0, "terminal.close", "an ended pane closes without asking");
+}
+
+#[test]
+fn closing_a_running_pane_asks_first() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.keys("ctrl+b x n ctrl+b x");
+    assert!(calls(&desk).is_empty() && matches!(desk.model.modal, Some(Modal::ConfirmClose { .. })));
+    desk.keys("y");
+    assert_eq!(calls(&desk)[0].1["terminal"], json!("term_000000000009"));
+}
+
+#[test]
+fn attention_cycles_and_the_mouse_focuses() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b a");
+    assert!(matches!(desk.model.modal, Some(Modal::Inbox(_))));
+    desk.keys("ctrl+b a ctrl+b a");
+    assert!(matches!(desk.model.modal, Some(Modal::Task { .. })), "{:?}", desk.model.modal);
+    desk.keys("esc");
+    mouse(&mut desk, MouseKind::Down(MouseButton::Left), 35, 60);
+    assert_eq!(desk.model.focus, Some(terminal_id(2)));
+    mouse(&mut desk, MouseKind::Up(MouseButton::Left), 35, 60);
+    mouse(&mut desk, MouseKind::Down(MouseButton::Left), 8, 3);
+    assert_eq!(desk.model.focus, Some(terminal_id(3)), "a click on a task goes to its pane");
+}
+
+#[test]
+fn the_wheel_scrolls_or_goes_to_the_program_that_wants_it() {
+    let mut desk = Desk::team(120, 40);
+    desk.output(9, "\x1b[?1000h\x1b[?1006hx");
+    desk.cmds.clear();
+    mouse(&mut desk, MouseKind::WheelUp, 3, 40);
+    assert!(
+        matches!(&desk.cmds[..], [Cmd::Send(ClientFrame::Input { event: InputEvent::Mouse(event), .. })] if event.col == 6)
+    );
+    desk.cmds.clear();
+    mouse(&mut desk, MouseKind::WheelUp, 35, 60);
+    let asked = desk.cmds.iter().find_map(|cmd| match cmd {
+        Cmd::Send(ClientFrame::View(view)) => {
+            view.panes.iter().find(|pane| pane.scroll > 0).map(|pane| pane.scroll)
+        }
+        _ => None,
+    });
+    assert_eq!(asked, Some(3));
+}
+
+#[test]
+fn a_drag_copies_what_is_in_the_pane_and_nothing_beside_it() {
+    let mut desk = Desk::team(120, 40);
+    mouse(&mut desk, MouseKind::Down(MouseButton::Left), 1, 36);
+    mouse(&mut desk, MouseKind::Drag(MouseButton::Left), 2, 44);
+    mouse(&mut desk, MouseKind::Up(MouseButton::Left), 2, 3);
+    let copied = desk.cmds.iter().find_map(|cmd| match cmd {
+        Cmd::Clipboard(text) => Some(text.clone()),
+        _ => None,
+    });
+    assert_eq!(copied.as_deref(), Some("Waiting for worker_done …\n  3 of 7 ta"), "the sidebar is not part of it");
+}
+
+#[test]
+fn a_picture_of_another_size_is_marked_and_typing_claims_it() {
+    let mut desk = Desk::team(120, 40);
+    desk.output_sized(9, "small", TermSize::clamped(5, 20));
+    assert!(desk.screen().contains("sized 20×5 elsewhere"), "{}", desk.screen());
+    desk.cmds.clear();
+    desk.text("x");
+    assert!(matches!(&desk.cmds[0], Cmd::Send(ClientFrame::View(view)) if view.is_active), "{:?}", desk.cmds);
+}
+
+#[test]
+fn losing_the_server_keeps_the_picture_and_says_so() {
+    let mut desk = Desk::team(120, 40);
+    desk.take(Msg::Lost { reason: "gone".into() });
+    let screen = desk.screen();
+    assert!(screen.contains("reconnecting") && screen.contains("Waiting for worker_done"), "{screen}");
+}
+
+#[test]
+fn a_pasted_text_reaches_the_program_as_one_item() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.take(Msg::Paste("a\nb\nc".into()));
+    assert!(
+        matches!(&desk.cmds[..], [Cmd::Send(ClientFrame::Input { event: InputEvent::Paste(text), .. })] if text == "a\nb\nc")
+    );
+}
+
+#[test]
+fn a_release_belongs_to_the_program_only() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.take(Msg::Key(KeyEvent {
+        key: Key::Char('b'),
+        mods: Mods { is_ctrl: true, ..Mods::NONE },
+        phase: KeyPhase::Release,
+    }));
+    assert!(!desk.model.is_prefix_on);
+}

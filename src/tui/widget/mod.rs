@@ -1,0 +1,4 @@
+//! Pieces that several screens are made of.
+
+pub mod field;
+pub mod text;

@@ -90,7 +90,7 @@ pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
 }
 
 impl Desk<'_> {
-    fn ask<C: Call>(&mut self, call: &C) -> Result<(Response, C::Reply), Response> {
+    fn ask<C: Call>(&mut self, call: &C) -> Result<(Response, C::Reply), Box<Response>> {
         let id = (self.new_request_id)();
         let params = serde_json::to_value(call).unwrap_or(Value::Null);
         let request = Request {
@@ -104,12 +104,15 @@ impl Desk<'_> {
         };
         let response = match Transport::call(self.client, request, &mut |_| ()) {
             Ok(response) if response.ok => response,
-            Ok(response) => return Err(response),
-            Err(error) => return Err(Response::new("local", None, Err(error))),
+            Ok(response) => return Err(Box::new(response)),
+            Err(error) => return Err(Box::new(Response::new("local", None, Err(error)))),
         };
         match decode::<C::Reply>(&response) {
             Ok(reply) => Ok((response, reply)),
-            Err(error) => Err(Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(error))),
+            Err(error) => {
+                let runtime_id = response.meta.runtime_id.as_deref();
+                Err(Box::new(Response::new(&response.id, runtime_id, Err(error))))
+            }
         }
     }
 

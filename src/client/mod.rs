@@ -114,7 +114,7 @@ fn exchange(
     connection.send(&ClientFrame::Request(request.clone()))?;
     connection.set_patience(Some(SILENCE))?;
     loop {
-        match connection.next()? {
+        match connection.next_frame()? {
             ServerFrame::Response(response) if response.id == request.id => return Ok(response),
             ServerFrame::Keepalive { .. } => {
                 on_keepalive(u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX));

@@ -35,7 +35,7 @@ impl Connection {
     }
 
     /// The next control frame; screens are skipped.
-    pub fn next(&mut self) -> Result<ServerFrame> {
+    pub fn next_frame(&mut self) -> Result<ServerFrame> {
         let mut buffer = [0_u8; 16 << 10];
         loop {
             while let Some(frame) = self.decoder.next_frame().map_err(Error::other)? {

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agents;
+mod crash;
 mod holder;
+mod lifecycle;
 mod support;
 mod terminal;
 mod transcripts;

@@ -1,5 +1,6 @@
 //! What the tests stand on.
 
 pub mod attempts;
+pub mod sandbox;
 pub mod wait;
 pub mod world;

@@ -1,0 +1,236 @@
+//! The real server: start, restart, two clients, stop; and what stands in its way.
+
+use crate::support::sandbox::{Sandbox, is_running};
+use crate::support::wait::until;
+use orca::base::id::TerminalId;
+use orca::base::size::TermSize;
+use orca::client::wire::{Connection, encode};
+use orca::proto::envelope::CONTRACT_VERSION;
+use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame, View, ViewPane};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+
+fn attach(sandbox: &Sandbox) -> Connection {
+    let stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
+    let mut connection = Connection::new(stream);
+    connection.set_patience(Some(std::time::Duration::from_secs(30))).unwrap();
+    let (contract, version) = (CONTRACT_VERSION, String::from("test"));
+    connection.send(&ClientFrame::Attach(Attach { contract, version, host: HostFacts::default() })).unwrap();
+    assert!(matches!(connection.next().unwrap(), ServerFrame::Attached { .. }));
+    connection
+}
+
+#[test]
+fn twenty_commands_at_once_start_one_server() {
+    let sandbox = Sandbox::new();
+    let words = ["orchestration", "run-create", "--objective", "x", "--json"];
+    let started: Vec<_> = (0..20)
+        .map(|_| sandbox.command(&words).stdout(std::process::Stdio::piped()).spawn().unwrap())
+        .collect();
+    let runtimes: std::collections::BTreeSet<String> = started
+        .into_iter()
+        .map(|child| {
+            let output = child.wait_with_output().unwrap();
+            let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(envelope["ok"], true, "{envelope}");
+            envelope["_meta"]["runtimeId"].to_string()
+        })
+        .collect();
+    assert_eq!(runtimes.len(), 1, "{}", sandbox.log());
+    assert_eq!(sandbox.ask(&["orchestration", "run-list"])["runs"].as_array().unwrap().len(), 20);
+    assert_eq!(sandbox.log().matches(" starts in ").count(), 1, "{}", sandbox.log());
+}
+
+#[test]
+fn a_second_server_loses_and_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["server", "start"]);
+    let first = sandbox.server_pid();
+    let second = sandbox.output(&["server", "run", "--detached"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert_eq!(String::from_utf8_lossy(&second.stdout).trim(), "\"lost\"");
+    assert_eq!(sandbox.server_pid(), first);
+}
+
+#[test]
+fn status_starts_nothing_and_autostart_can_be_turned_off() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.ask(&["status"])["runtime"]["state"], "not_running");
+    assert!(!sandbox.state().exists());
+    let refused =
+        sandbox.command(&["orchestration", "run-list", "--json"]).env("ORCA_NO_AUTOSTART", "1").output();
+    let envelope: serde_json::Value = serde_json::from_slice(&refused.unwrap().stdout).unwrap();
+    assert_eq!(envelope["error"]["code"], "runtime_unavailable");
+    assert_eq!(envelope["error"]["data"]["nextSteps"][0], "orca server start");
+}
+
+#[test]
+fn everything_in_the_state_directory_is_private() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["server", "start"]);
+    let mode =
+        |name: &str| std::fs::metadata(sandbox.state().join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode(""), mode("h")], [0o700, 0o700]);
+    assert_eq!([mode("server.sock"), mode("orca.redb"), mode("server.log")], [0o600, 0o600, 0o600]);
+}
+
+#[test]
+fn a_stale_socket_is_no_obstacle() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.state()).unwrap();
+    drop(UnixListener::bind(sandbox.state().join("server.sock")).unwrap());
+    sandbox.ask(&["orchestration", "run-list"]);
+}
+
+#[test]
+fn a_damaged_store_is_named_and_left_alone() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir_all(sandbox.state()).unwrap();
+    let damage = b"this is no database, but long enough to be looked at".repeat(60);
+    std::fs::write(sandbox.state().join("orca.redb"), &damage).unwrap();
+    let envelope = sandbox.envelope(&["orchestration", "run-list"]);
+    assert_eq!(envelope["error"]["code"], "store_damaged", "{envelope}");
+    assert!(envelope["error"]["data"]["nextSteps"][0].is_string(), "{envelope}");
+    assert_eq!(std::fs::read(sandbox.state().join("orca.redb")).unwrap(), damage);
+    std::fs::remove_file(sandbox.state().join("orca.redb")).unwrap();
+    sandbox.ask(&["orchestration", "run-list"]);
+}
+
+#[test]
+fn a_state_directory_that_cannot_be_is_an_error_with_a_next_step() {
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.state(), "a file in its place").unwrap();
+    let envelope = sandbox.envelope(&["orchestration", "run-list"]);
+    assert_eq!(envelope["error"]["code"], "store_unwritable", "{envelope}");
+    assert!(envelope["error"]["data"]["nextSteps"][0].is_string(), "{envelope}");
+    std::fs::remove_file(sandbox.state()).unwrap();
+}
+
+#[test]
+fn a_shell_survives_the_death_of_its_server() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    sandbox.type_line(&terminal, "echo be''fore");
+    sandbox.wait_for_text(&terminal, "before");
+    let pid = sandbox.terminal(&terminal)["pid"].as_u64().unwrap();
+    sandbox.kill_server();
+    assert!(is_running(u32::try_from(pid).unwrap()));
+    sandbox.wait_for_text(&terminal, "before");
+    sandbox.type_line(&terminal, "echo af''ter");
+    sandbox.wait_for_text(&terminal, "after");
+    assert_eq!(sandbox.terminal(&terminal)["pid"].as_u64(), Some(pid));
+}
+
+#[test]
+fn an_end_without_a_server_is_known_to_the_next_one() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let go = sandbox.repo().join("go");
+    sandbox.type_line(&terminal, "while ! [ -e go ]; do :; done; echo last wo''rds; exit 7");
+    sandbox.wait_for_text(&terminal, "exit 7");
+    let pid = u32::try_from(sandbox.terminal(&terminal)["pid"].as_u64().unwrap()).unwrap();
+    sandbox.kill_server();
+    std::fs::write(go, "").unwrap();
+    until(|| (!is_running(pid)).then_some(()), || String::from("the shell goes on"));
+    sandbox.wait_for_text(&terminal, "last words");
+    until(
+        || (sandbox.terminal(&terminal)["end"]["exit_code"] == 7).then_some(()),
+        || sandbox.terminal(&terminal).to_string(),
+    );
+}
+
+#[test]
+fn restart_keeps_terminals_and_stop_ends_them_only_when_told() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let pid = u32::try_from(sandbox.terminal(&terminal)["pid"].as_u64().unwrap()).unwrap();
+    let first = sandbox.server_pid();
+    sandbox.ask(&["server", "restart"]);
+    assert_ne!(sandbox.server_pid(), first);
+    assert!(is_running(pid));
+    let refused = sandbox.envelope(&["server", "stop"]);
+    assert_eq!(refused["error"]["code"], "confirmation_required", "{refused}");
+    assert!(refused.to_string().contains(&terminal), "{refused}");
+    assert!(is_running(pid));
+    assert_eq!(sandbox.ask(&["server", "stop", "--force"])["nEnded"], 1);
+    assert!(!is_running(pid));
+    assert_eq!(sandbox.server_pid(), None);
+}
+
+#[test]
+fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let mut stalled = attach(&sandbox);
+    let mut lively = attach(&sandbox);
+    let id = TerminalId::parse(&terminal).unwrap();
+    let size = TermSize::clamped(24, 80);
+    let pane = ViewPane { terminal: id.clone(), size, scroll: 0 };
+    let view = View { panes: vec![pane], focus: Some(id), is_active: true };
+    for connection in [&mut stalled, &mut lively] {
+        connection.send(&ClientFrame::View(view.clone())).unwrap();
+    }
+    assert_eq!(sandbox.ask(&["status"])["nClients"], 2);
+    sandbox.type_line(
+        &terminal,
+        "i=0; while [ $i -lt 20000 ]; do echo line $i of the flood; i=$((i+1)); done; echo do''ne",
+    );
+    for n in 0..400 {
+        sandbox.ask(&[
+            "orchestration",
+            "run-create",
+            "--objective",
+            &format!("run {n} {}", "x".repeat(2_000)),
+        ]);
+    }
+    sandbox.wait_for_text(&terminal, "done");
+    let mut seen = 0;
+    while seen < 400 {
+        if let ServerFrame::Change(change) = lively.next().unwrap() {
+            seen += change.events.iter().filter(|event| event.kind.as_str() == "run.created").count();
+        }
+    }
+    // The stalled one reads again: whatever was cut, it ends up with everything.
+    let mut runs = std::collections::BTreeSet::new();
+    while runs.len() < 400 {
+        if let ServerFrame::Change(change) = stalled.next().unwrap() {
+            if change.is_snapshot {
+                runs.clear();
+            }
+            runs.extend(change.rows.iter().filter_map(|row| match row {
+                orca::proto::event::RowView::Run(run) => Some(run.id.to_string()),
+                _ => None,
+            }));
+        }
+    }
+}
+
+#[test]
+fn nonsense_on_the_socket_costs_only_its_sender() {
+    use std::io::{Read as _, Write as _};
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["server", "start"]);
+    let first = sandbox.server_pid();
+    for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 64], &[2, 0, 0, 0, 1, b'{', b'}']] {
+        let mut stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
+        stream.write_all(nonsense).unwrap();
+        let mut rest = Vec::new();
+        // It is hung up on; a reset is as good.
+        drop(stream.read_to_end(&mut rest));
+    }
+    let frame = encode(&ClientFrame::Request(orca::proto::envelope::Request {
+        id: String::from("1"),
+        method: String::from("status.get"),
+        params: serde_json::Value::Null,
+        request_id: None,
+        origin: Default::default(),
+        contract: CONTRACT_VERSION + 1,
+        version: String::from("9.9.9"),
+    }));
+    let mut stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
+    stream.write_all(&frame.unwrap()).unwrap();
+    let mut connection = Connection::new(stream);
+    let ServerFrame::Response(response) = connection.next().unwrap() else { panic!("no response") };
+    assert_eq!(response.error.unwrap().code.as_str(), "incompatible_runtime");
+    assert_eq!(sandbox.server_pid(), first);
+}

@@ -194,6 +194,10 @@ impl Pump {
         inner.last_output_at = Some(Clock::System.now());
         let is_urgent = self.take_events(&mut inner);
         keep_journal(&mut inner);
+        // Before anybody sees it: what was shown once must be there again after a crash.
+        if let Some(journal) = &mut inner.journal {
+            journal.flush().or_log("keep output");
+        }
         let is_synchronized = inner.term.is_synchronized();
         drop(inner);
         if is_urgent {
@@ -275,9 +279,6 @@ impl Pump {
             self.looked_at = now;
             let mut inner = self.pane.inner();
             let is_new = self.pane.look(&mut inner);
-            if let Some(journal) = &mut inner.journal {
-                journal.flush().or_log("keep output");
-            }
             drop(inner);
             self.pane.tell_changed();
             let news = Command::LiveChanged { terminal: self.pane.id.clone() };

@@ -79,6 +79,9 @@ fn a_crash_at_any_point_leads_to_the_same_end() {
             let sandbox = Sandbox::with_repo();
             sandbox.start_faulty(&format!("{}:{n}", point.name()));
             assert_eq!(scenario(&sandbox), expected(), "{}:{n}", point.name());
+            // Every point is passed at least once, so the first try must have crashed.
+            let n_starts = sandbox.log().matches(" starts in ").count();
+            assert!(n_starts == 2 || (n > 1 && n_starts == 1), "{}:{n}\n{}", point.name(), sandbox.log());
         }
     }
 }

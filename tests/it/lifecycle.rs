@@ -16,7 +16,7 @@ fn attach(sandbox: &Sandbox) -> Connection {
     connection.set_patience(Some(std::time::Duration::from_secs(30))).unwrap();
     let (contract, version) = (CONTRACT_VERSION, String::from("test"));
     connection.send(&ClientFrame::Attach(Attach { contract, version, host: HostFacts::default() })).unwrap();
-    assert!(matches!(connection.next().unwrap(), ServerFrame::Attached { .. }));
+    assert!(matches!(connection.next_frame().unwrap(), ServerFrame::Attached { .. }));
     connection
 }
 
@@ -157,6 +157,9 @@ fn restart_keeps_terminals_and_stop_ends_them_only_when_told() {
     assert_eq!(sandbox.server_pid(), None);
 }
 
+/// More changes than a queue and a socket hold together.
+const N_RUNS: usize = 400;
+
 #[test]
 fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
     let sandbox = Sandbox::new();
@@ -171,29 +174,27 @@ fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
         connection.send(&ClientFrame::View(view.clone())).unwrap();
     }
     assert_eq!(sandbox.ask(&["status"])["nClients"], 2);
-    sandbox.type_line(
-        &terminal,
-        "i=0; while [ $i -lt 20000 ]; do echo line $i of the flood; i=$((i+1)); done; echo do''ne",
-    );
-    for n in 0..400 {
-        sandbox.ask(&[
-            "orchestration",
-            "run-create",
-            "--objective",
-            &format!("run {n} {}", "x".repeat(2_000)),
-        ]);
+    let reader = std::thread::spawn(move || {
+        let mut n_seen = 0;
+        while n_seen < N_RUNS {
+            if let ServerFrame::Change(change) = lively.next_frame().unwrap() {
+                n_seen += change.events.iter().filter(|event| event.kind.as_str() == "run.created").count();
+            }
+        }
+    });
+    let flood = "i=0; while [ $i -lt 20000 ]; do echo line $i of the flood; i=$((i+1)); done; echo do''ne";
+    sandbox.type_line(&terminal, flood);
+    let objective = "x".repeat(4_000);
+    for _ in 0..N_RUNS {
+        sandbox.ask(&["orchestration", "run-create", "--objective", &objective]);
     }
     sandbox.wait_for_text(&terminal, "done");
-    let mut seen = 0;
-    while seen < 400 {
-        if let ServerFrame::Change(change) = lively.next().unwrap() {
-            seen += change.events.iter().filter(|event| event.kind.as_str() == "run.created").count();
-        }
-    }
+    // It was told of every single one, while the other did not read at all.
+    reader.join().unwrap();
     // The stalled one reads again: whatever was cut, it ends up with everything.
     let mut runs = std::collections::BTreeSet::new();
-    while runs.len() < 400 {
-        if let ServerFrame::Change(change) = stalled.next().unwrap() {
+    while runs.len() < N_RUNS {
+        if let ServerFrame::Change(change) = stalled.next_frame().unwrap() {
             if change.is_snapshot {
                 runs.clear();
             }
@@ -230,7 +231,7 @@ fn nonsense_on_the_socket_costs_only_its_sender() {
     let mut stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
     stream.write_all(&frame.unwrap()).unwrap();
     let mut connection = Connection::new(stream);
-    let ServerFrame::Response(response) = connection.next().unwrap() else { panic!("no response") };
+    let ServerFrame::Response(response) = connection.next_frame().unwrap() else { panic!("no response") };
     assert_eq!(response.error.unwrap().code.as_str(), "incompatible_runtime");
     assert_eq!(sandbox.server_pid(), first);
 }

@@ -180,7 +180,11 @@ fn a_drag_copies_what_is_in_the_pane_and_nothing_beside_it() {
         Cmd::Clipboard(text) => Some(text.clone()),
         _ => None,
     });
-    assert_eq!(copied.as_deref(), Some("Waiting for worker_done …\n  3 of 7 ta"), "the sidebar is not part of it");
+    assert_eq!(
+        copied.as_deref(),
+        Some("Waiting for worker_done …\n  3 of 7 ta"),
+        "the sidebar is not part of it"
+    );
 }
 
 #[test]

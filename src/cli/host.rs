@@ -26,6 +26,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub enum Host {
     /// Say whether the server runs and what it holds.
     Status,
+    /// Open the screen; the same as orca without a command.
+    #[command(after_help = "Example:\n  orca attach")]
+    Attach,
     /// Start the server if it is absent.
     Open,
     /// Start, stop or replace the server.
@@ -82,6 +85,7 @@ pub struct Desk<'a> {
 pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
     match host {
         Host::Status | Host::Server(Server::Status) => desk.status(),
+        Host::Attach => desk.attach(),
         Host::Open | Host::Server(Server::Start) => desk.start(),
         Host::Server(Server::Stop(args)) => desk.stop(args.force),
         Host::Server(Server::Restart) => desk.restart(),
@@ -90,6 +94,25 @@ pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
 }
 
 impl Desk<'_> {
+    /// Opens the screen until the person detaches. A bad line in the settings is shown there.
+    fn attach(&mut self) -> u8 {
+        let file = self.environment.config_file();
+        // No file at all is the usual case; an unreadable one leaves the defaults.
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let (config, faults) = crate::config::Config::resolve(&text, self.environment);
+        let options = crate::tui::model::Options {
+            config,
+            faults: faults.iter().map(|fault| format!("{}: {fault}", file.display())).collect(),
+            cwd: self.environment.cwd.to_string_lossy().into_owned(),
+            session: (self.new_request_id)(),
+            opens_shell: true,
+        };
+        match crate::tui::run(&find::Place::of(self.environment), options) {
+            Ok(()) => 0,
+            Err(error) => fail_local(error, self.is_json, &mut self.out),
+        }
+    }
+
     fn ask<C: Call>(&mut self, call: &C) -> Result<(Response, C::Reply), Box<Response>> {
         let id = (self.new_request_id)();
         let params = serde_json::to_value(call).unwrap_or(Value::Null);

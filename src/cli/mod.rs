@@ -57,7 +57,12 @@ pub enum Command {
 /// Parses a command line; a syntax error comes back as the error to print and never reaches a
 /// server (contract 2.1).
 pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
-    Orca::try_parse_from(args::join_dashed_values(argv))
+    let mut argv = args::join_dashed_values(argv);
+    // Without a command it is the screen.
+    if argv.len() == 1 {
+        argv.push(OsString::from("attach"));
+    }
+    Orca::try_parse_from(argv)
 }
 
 /// The whole program: parses, finds the server, runs, prints. Gives the exit code.

@@ -37,7 +37,7 @@ pub struct Pane {
 /// A view of history. It stands still while output arrives: it is a picture, asked for once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Scrolled {
-    /// Rows above the live screen, as last asked.
+    /// Rows above the live screen when the picture was made.
     pub rows_back: u32,
     /// Rows of history at the last answer.
     pub n_history: u32,
@@ -47,6 +47,14 @@ pub struct Scrolled {
     pub is_asked: bool,
     /// The line at the top of the live screen when the picture was made.
     pub line_at: u64,
+}
+
+impl Scrolled {
+    /// Rows above the live screen now, whose top line is `line_now`: output moved it down since.
+    pub fn rows_back_now(&self, line_now: u64) -> u32 {
+        let n_new = u32::try_from(line_now.saturating_sub(self.line_at)).unwrap_or(u32::MAX);
+        self.rows_back.saturating_add(n_new)
+    }
 }
 
 /// A selection with the mouse, in rows and columns of the pane.
@@ -117,6 +125,8 @@ pub enum Link {
 #[derive(Debug, Clone)]
 pub struct Options {
     pub config: Config,
+    /// What is wrong in the settings' file, for a note at the start.
+    pub faults: Vec<String>,
     /// The working directory, for new shells.
     pub cwd: String,
     /// Text that no other client uses, in front of request ids.
@@ -160,6 +170,10 @@ pub struct Model {
     pub n_calls: u64,
     pub bell_at: Timestamp,
     pub has_asked_shell: bool,
+    /// The person used this client after every other one: pane sizes follow it.
+    pub is_active: bool,
+    /// A pane the person opened, focused as soon as it is known.
+    pub wanted_focus: Option<TerminalId>,
 }
 
 /// Why a call was made.
@@ -174,9 +188,12 @@ impl Model {
     /// A model that knows nothing yet.
     pub fn new(options: Options) -> Self {
         let (keys, faults) = Keys::new(&options.config);
-        let toasts = faults
-            .into_iter()
-            .map(|text| Toast { text, is_error: true, until: Timestamp(i64::MAX) })
+        let toasts = options
+            .faults
+            .iter()
+            .cloned()
+            .chain(faults)
+            .map(|text| Toast { text, is_error: true, until: Timestamp(0) })
             .collect();
         Self {
             theme: Theme::new(options.config.screen.theme),
@@ -207,6 +224,8 @@ impl Model {
             n_calls: 0,
             bell_at: Timestamp(0),
             has_asked_shell: false,
+            is_active: true,
+            wanted_focus: None,
         }
     }
 

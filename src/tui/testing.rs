@@ -133,6 +133,7 @@ impl Desk {
     pub fn empty(n_cols: u16, n_rows: u16) -> Self {
         let options = Options {
             config: Config::default(),
+            faults: Vec::new(),
             cwd: String::from("/home/me/work"),
             session: String::from("tui-test"),
             opens_shell: false,

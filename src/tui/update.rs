@@ -16,6 +16,7 @@ use super::model::{CallPurpose, Modal, Model};
 use super::msg::{Cmd, Msg};
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
+use crate::model::terminal::TerminalLife;
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use crate::proto::screen::{ClientFrame, View, ViewPane};
@@ -36,12 +37,18 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Lost { reason } => server::lost(model, reason),
         Msg::Tick(now) => tick(model, now),
     };
-    nav::settle_focus(model);
+    cmds.extend(nav::settle_focus(model));
     tell_view(model, &mut cmds, false);
     cmds
 }
 
 fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {
+    if model.now.0 == 0 {
+        // What the settings got wrong is said from the first moment on, for long enough to read it.
+        for toast in &mut model.toasts {
+            toast.until = now.plus_ms(20_000);
+        }
+    }
     model.now = now;
     model.toasts.retain(|toast| toast.until > now);
     Vec::new()
@@ -60,26 +67,35 @@ fn host_focus(model: &mut Model, is_focused: bool) -> Vec<Cmd> {
         cmds.push(Cmd::Send(ClientFrame::Input { terminal, event: InputEvent::Focus(is_focused) }));
     }
     if is_focused {
-        tell_view(model, &mut cmds, true);
+        claim(model, &mut cmds);
     }
     cmds
 }
 
-/// Tells the server which panes are seen in which sizes, when that changed or when `is_active`
-/// says that the person just used this client.
-fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_active: bool) {
+/// Tells the server which panes are seen in which sizes, when that changed or when it `is_claim`ed:
+/// the person just used this client.
+fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
+    let mut is_asked = false;
     let panes: Vec<ViewPane> = model
         .tiles()
+        .into_iter()
+        // The server has no picture of a terminal before its process is there, and a view of
+        // nothing would not be told later.
+        .filter(|(terminal, _)| {
+            model.mirror.terminals.get(terminal).is_some_and(|row| row.life != TerminalLife::Starting)
+        })
+        .collect::<Vec<_>>()
         .into_iter()
         .map(|(terminal, tile)| {
             let inside = model.inside(tile);
             let size = crate::base::size::TermSize::clamped(inside.height, inside.width);
-            let scroll = scroll::to_ask(model, &terminal);
+            let (scroll, is_new) = scroll::to_ask(model, &terminal);
+            is_asked |= is_new;
             ViewPane { terminal, size, scroll }
         })
         .collect();
-    let view = View { panes, focus: model.focus.clone(), is_active: true };
-    if view != model.told || is_active {
+    let view = View { panes, focus: model.focus.clone(), is_active: model.is_active };
+    if view != model.told || is_claim || is_asked {
         model.told = view.clone();
         cmds.push(Cmd::Send(ClientFrame::View(view)));
     }
@@ -89,12 +105,11 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_active: bool) {
 /// them now.
 fn claim(model: &mut Model, cmds: &mut Vec<Cmd>) {
     let is_ours = model.told.panes.iter().all(|pane| {
-        model
-            .panes
-            .get(&pane.terminal)
-            .is_none_or(|known| known.image.rows().is_empty() || known.image.size() == pane.size)
+        let image = model.panes.get(&pane.terminal).map(|known| &known.image);
+        image.is_none_or(|image| image.rows().is_empty() || image.size() == pane.size)
     });
-    if !is_ours {
+    if !is_ours || !model.is_active {
+        model.is_active = true;
         tell_view(model, cmds, true);
     }
 }

@@ -116,7 +116,8 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     if rect.width >= 70 {
         details.extend(row.branch.as_deref().map(text::one_line));
     }
-    if let Some(pane) = pane.filter(|pane| !pane.image.rows().is_empty()) {
+    let is_running = row.life == TerminalLife::Running;
+    if let Some(pane) = pane.filter(|pane| is_running && !pane.image.rows().is_empty()) {
         let (size, inside) = (pane.image.size(), model.inside(rect));
         if (size.n_cols(), size.n_rows()) != (inside.width.max(2), inside.height.max(2)) {
             details.push(format!("sized {}×{} elsewhere", size.n_cols(), size.n_rows()));
@@ -134,7 +135,10 @@ fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<L
     if let Some(scroll) = pane.and_then(|pane| pane.scroll.as_ref()) {
         let line_now = pane.map_or(0, |pane| pane.image.meta().screen_line);
         let n_new = line_now.saturating_sub(scroll.line_at);
-        let mut text = format!(" scrolled {} of {} ", scroll.rows_back, scroll.n_history);
+        let mut text = match scroll.n_history > scroll.rows_back {
+            true => format!(" scrolled back {} of {} rows ", scroll.rows_back, scroll.n_history),
+            false => format!(" scrolled back {} rows ", scroll.rows_back),
+        };
         if n_new > 0 {
             text.push_str(&format!("· {n_new} new lines "));
         }

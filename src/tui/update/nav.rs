@@ -34,16 +34,21 @@ fn show_tab(model: &mut Model, tab: Tab) {
 }
 
 /// Puts the focus somewhere that exists: after closes, changes of tab, the first snapshot.
-pub fn settle_focus(model: &mut Model) {
+pub fn settle_focus(model: &mut Model) -> Vec<Cmd> {
     if !model.mirror.is_loaded {
-        return;
+        return Vec::new();
+    }
+    let is_shown = |id: &TerminalId| model.mirror.terminals.get(id).is_some_and(facts::is_shown);
+    if let Some(wanted) = model.wanted_focus.clone().filter(is_shown) {
+        model.wanted_focus = None;
+        return focus(model, &wanted);
     }
     if let Some(focus) = &model.focus {
         let is_there = model.mirror.terminals.get(focus).is_some_and(facts::is_shown);
         if is_there {
             let tab = model.tab_of(focus);
             show_tab(model, tab);
-            return;
+            return Vec::new();
         }
     }
     let was_zoomed = model.focus.take().is_some();
@@ -63,6 +68,7 @@ pub fn settle_focus(model: &mut Model) {
     if let Some(focus) = &model.focus {
         model.unseen.remove(focus);
     }
+    Vec::new()
 }
 
 /// Focuses the pane next to the focused one; from the leftmost pane to the sidebar.

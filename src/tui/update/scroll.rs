@@ -55,22 +55,23 @@ pub fn by(model: &mut Model, terminal: &TerminalId, n_rows: i64) {
 }
 
 /// The rows above the live screen to ask the server for: what is shown plus what the person moved
-/// since, while no question is under way.
-pub fn to_ask(model: &mut Model, terminal: &TerminalId) -> u32 {
-    let Some(scroll) = model.panes.get_mut(terminal).and_then(|pane| pane.scroll.as_mut()) else { return 0 };
-    if !scroll.is_asked && scroll.pending != 0 {
-        let wanted = i64::from(scroll.rows_back) + std::mem::take(&mut scroll.pending);
+/// since, while no question is under way. Also says whether this is a new question.
+pub fn to_ask(model: &mut Model, terminal: &TerminalId) -> (u32, bool) {
+    let Some(pane) = model.panes.get_mut(terminal) else { return (0, false) };
+    let line_now = pane.image.meta().screen_line;
+    let Some(scroll) = pane.scroll.as_mut() else { return (0, false) };
+    let is_new = !scroll.is_asked && scroll.pending != 0;
+    if is_new {
+        let wanted = i64::from(scroll.rows_back_now(line_now)) + std::mem::take(&mut scroll.pending);
         let wanted = u32::try_from(wanted.max(1)).unwrap_or(u32::MAX);
-        scroll.is_asked = wanted != scroll.rows_back || scroll.rows.is_empty();
-        scroll.rows_back = wanted;
+        scroll.is_asked = true;
+        (scroll.rows_back, scroll.line_at) = (wanted, line_now);
     }
-    scroll.rows_back
+    (scroll.rows_back, is_new)
 }
 
-/// Takes the server's picture of history.
-///
-/// Output that arrived since the last answer made the same place lie further back, so the next
-/// question is put in the terms of the newest answer.
+/// Takes the server's picture of history. One that nobody asked for is an answer to a view that was
+/// repeated for another reason; the picture stands still.
 pub fn arrived(model: &mut Model, terminal: &TerminalId, rows_back: u32, n_history: u32, patch: &str) {
     let decoded = base64::engine::general_purpose::STANDARD.decode(patch).ok();
     let Some(patch) = decoded.and_then(|bytes| Patch::decode(&bytes).ok()) else { return };

@@ -61,6 +61,11 @@ pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd
     let size = pane.image.size();
     if pane.image.apply(&patch).is_ok() && pane.image.size() != size {
         model.selection = None;
+        let told = model.told.panes.iter().find(|pane| pane.terminal == *terminal);
+        if told.is_some_and(|told| told.size == size) {
+            // It had our size until now: another client was used.
+            model.is_active = false;
+        }
     }
     Vec::new()
 }
@@ -112,13 +117,10 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
     }
 }
 
-/// The person asked for this pane, so it gets the focus; it may be known only in a moment.
+/// The person asked for this pane, so it gets the focus as soon as its row is here.
 fn opened(model: &mut Model, terminal: TerminalId) -> Vec<Cmd> {
     model.is_zoomed = false;
-    if model.mirror.terminals.contains_key(&terminal) {
-        return super::nav::focus(model, &terminal);
-    }
-    model.last_focus = Some(terminal);
+    model.wanted_focus = Some(terminal);
     Vec::new()
 }
 

@@ -6,6 +6,7 @@ mod agents;
 mod crash;
 mod holder;
 mod lifecycle;
+mod mail;
 mod support;
 mod terminal;
 mod transcripts;

@@ -135,24 +135,31 @@ fn worker_done(
         }
         Ok(Accepted { dispatch, outcome, is_duplicate: false }) => accept(cx, new, &dispatch, outcome),
         Err(mut rejection) => {
-            rejection.next_steps.extend(way_out(caller, &rejection));
+            let new = signed_by_process(caller, new);
+            rejection.next_steps.extend(way_out(caller, &new, &rejection));
             store_rejected(cx, new, rejection)
         }
     }
 }
 
+/// A refused report that speaks for another terminal is from where its process runs.
+fn signed_by_process(caller: &Caller, new: NewMessage) -> NewMessage {
+    match &caller.conflicting {
+        Some(other) => NewMessage { from_handle: other.to_string(), sender_pane_key: None, ..new },
+        None => new,
+    }
+}
+
 /// What the sender of a refused report can do, where the refusal itself names nothing.
-fn way_out(caller: &Caller, rejection: &Rejection) -> Option<String> {
+fn way_out(caller: &Caller, new: &NewMessage, rejection: &Rejection) -> Option<String> {
     if !rejection.next_steps.is_empty() {
         return None;
     }
-    let own = caller.dispatch.as_ref()?;
-    let is_over = matches!(rejection.code, ErrorCode::StaleDispatch | ErrorCode::InactiveDispatch);
-    Some(if is_over {
-        format!("orca orchestration worker-show --dispatch {} --json", own.id)
-    } else {
-        brief_command(Some(own.task_id.as_str()))
-    })
+    if matches!(rejection.code, ErrorCode::StaleDispatch | ErrorCode::InactiveDispatch) {
+        let id = new.dispatch_id.as_ref()?;
+        return Some(format!("orca orchestration worker-show --dispatch {id} --json"));
+    }
+    Some(brief_command(caller.dispatch.as_ref().map(|dispatch| dispatch.task_id.as_str())))
 }
 
 fn answer(
@@ -217,7 +224,7 @@ fn validate(
     }
     if !is_assignee(caller, &dispatch) {
         let reason = format!("{} is not the worker of {}", caller.handle(), dispatch.id);
-        return Ok(Err(from_brief(call, reject(ErrorCode::SenderNotAssignee, reason))));
+        return Ok(Err(from_brief(call, caller, reject(ErrorCode::SenderNotAssignee, reason))));
     }
     currency(cx, &task, dispatch, outcome)
 }
@@ -227,12 +234,13 @@ fn identity_conflict(call: &Send, caller: &Caller) -> Option<Rejection> {
     if caller.is_proof_wrong {
         return Some(from_brief(
             call,
+            caller,
             reject(ErrorCode::SenderNotAssignee, "the proof is not that of any dispatch"),
         ));
     }
     let other = caller.conflicting.as_ref()?;
     let reason = format!("it speaks for {}, but its process belongs to {other}", caller.handle());
-    Some(from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)))
+    Some(from_brief(call, caller, reject(ErrorCode::SenderNotAssignee, reason)))
 }
 
 /// The command that shows the brief again, with the report's command line as it must be.
@@ -244,8 +252,10 @@ pub(super) fn brief_command(task: Option<&str>) -> String {
     }
 }
 
-fn from_brief(call: &Send, mut rejection: Rejection) -> Rejection {
-    rejection.next_steps.push(brief_command(field(call, "taskId")));
+/// The sender's own brief, where it is known, has the command as it must be.
+fn from_brief(call: &Send, caller: &Caller, mut rejection: Rejection) -> Rejection {
+    let own = caller.dispatch.as_ref().map(|dispatch| dispatch.task_id.as_str());
+    rejection.next_steps.push(brief_command(own.or(field(call, "taskId"))));
     rejection
 }
 
@@ -444,11 +454,15 @@ fn heartbeat(
         });
     };
     if let Some(rejection) = identity_conflict(call, caller) {
-        return store_rejected(cx, new, rejection);
+        return store_rejected(cx, signed_by_process(caller, new), rejection);
     }
     if !is_assignee(caller, &dispatch) {
         let reason = format!("{} is not the worker of {}", caller.handle(), dispatch.id);
-        return store_rejected(cx, new, from_brief(call, reject(ErrorCode::SenderNotAssignee, reason)));
+        return store_rejected(
+            cx,
+            new,
+            from_brief(call, caller, reject(ErrorCode::SenderNotAssignee, reason)),
+        );
     }
     let mut message = post(cx, new)?;
     if dispatch.status.is_active() && dispatch.revoked_at.is_none() {

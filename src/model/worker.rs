@@ -144,6 +144,8 @@ pub struct StartOptions {
     pub model: Option<String>,
     pub effort: Option<String>,
     pub name: Option<String>,
+    #[serde(default)]
+    pub repo: Option<String>,
     pub base_branch: Option<String>,
     pub display_name: Option<String>,
     pub comment: Option<String>,
@@ -191,6 +193,21 @@ pub struct Worker {
     pub process_end: Option<String>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
+}
+
+impl Worker {
+    /// What its start made and what still stands, for whoever cleans up or tries again (contract 5.5
+    /// `residualResources`). What was there before is not among it.
+    pub fn left_behind(&self) -> Vec<StartEffect> {
+        let is_terminal_missing =
+            self.state == WorkerState::Failed && self.failed_stage == Some(Stage::TerminalCreate);
+        let is_left = |effect: &StartEffect| match (effect.kind.as_str(), effect.action.as_deref()) {
+            ("worktree", Some(action)) => action.starts_with("created"),
+            ("terminal", Some("created" | "reused_agent_terminal")) => !is_terminal_missing,
+            (_, _) => false,
+        };
+        self.effects.iter().filter(|effect| is_left(effect)).cloned().collect()
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use super::error::OpError;
 use super::mail::{self, NewMessage};
 use super::settle::{self, Loss};
-use super::worker::{self, Choice, end, start};
+use super::worker::{self, Choice, chain, end};
 use super::worktree::{Made, Wanted};
 use super::{caller, terminal, view, worktree};
 use crate::agent::launch::BriefDelivery;
@@ -25,7 +25,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
     let Some(open) = cx.tx.get::<OpenEffect>(id.as_str())? else { return Ok(()) };
     if let (Outcome::PromptBlocked { .. }, Some(dispatch)) = (&outcome, &open.dispatch_id) {
         // Not an end: the text still waits, and is typed when the way is free.
-        return start::delivered(cx, dispatch, PromptDelivery::Blocked);
+        return chain::delivered(cx, dispatch, PromptDelivery::Blocked);
     }
     cx.tx.delete::<OpenEffect>(id.as_str())?;
     match open.effect.clone() {
@@ -49,13 +49,13 @@ fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Res
     match (&open.dispatch_id, made) {
         (Some(dispatch), Ok(made)) => {
             let parent = open.then.as_ref().and_then(|then| then["parent"].as_str()).map(str::to_owned);
-            start::worktree_made(cx, dispatch, &made, &wish.repo_id, parent)
+            chain::worktree_made(cx, dispatch, &made, &wish.repo_id, parent)
         }
         (Some(dispatch), Err((Some(code), message))) => {
-            start::failed(cx, dispatch, Stage::WorktreeCreate, &format!("{code}: {message}"))
+            chain::failed(cx, dispatch, Stage::WorktreeCreate, &format!("{code}: {message}"))
         }
         (Some(dispatch), Err((None, message))) => {
-            start::unknown(cx, dispatch, Stage::WorktreeCreate, &message)
+            chain::unknown(cx, dispatch, Stage::WorktreeCreate, &message)
         }
         (None, made) => plain_worktree(cx, open, made),
     }
@@ -163,7 +163,7 @@ fn spawn_outcome(
                 cx.act(super::cx::Act::Prompt { terminal: id.clone(), text: text.to_owned() });
             }
             match &open.dispatch_id {
-                Some(dispatch) => start::spawned(cx, dispatch, &terminal),
+                Some(dispatch) => chain::spawned(cx, dispatch, &terminal),
                 None => Ok(()),
             }
         }
@@ -173,7 +173,7 @@ fn spawn_outcome(
             cx.tx.put(&terminal)?;
             match &open.dispatch_id {
                 Some(dispatch) => {
-                    start::failed(cx, dispatch, Stage::TerminalCreate, &format!("{code}: {message}"))
+                    chain::failed(cx, dispatch, Stage::TerminalCreate, &format!("{code}: {message}"))
                 }
                 None => Ok(()),
             }
@@ -182,7 +182,7 @@ fn spawn_outcome(
             terminal.life = TerminalLife::Lost;
             cx.tx.put(&terminal)?;
             match &open.dispatch_id {
-                Some(dispatch) => start::unknown(cx, dispatch, Stage::TerminalCreate, &message),
+                Some(dispatch) => chain::unknown(cx, dispatch, Stage::TerminalCreate, &message),
                 None => Ok(()),
             }
         }
@@ -201,16 +201,16 @@ fn prompt_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Resul
     let Some(dispatch) = &open.dispatch_id else { return Ok(()) };
     match outcome {
         Outcome::PromptDelivered { is_confirmed: true } => {
-            start::delivered(cx, dispatch, PromptDelivery::Confirmed)
+            chain::delivered(cx, dispatch, PromptDelivery::Confirmed)
         }
         Outcome::PromptDelivered { is_confirmed: false } => {
-            start::delivered(cx, dispatch, PromptDelivery::Unconfirmed)
+            chain::delivered(cx, dispatch, PromptDelivery::Unconfirmed)
         }
         Outcome::Failed { message, .. } => match cx.tx.get::<Worker>(dispatch.as_str())? {
-            Some(_) => start::failed(cx, dispatch, Stage::DispatchInput, &message),
+            Some(_) => chain::failed(cx, dispatch, Stage::DispatchInput, &message),
             None => injection_failed(cx, dispatch, &message),
         },
-        Outcome::Unknown { .. } => start::delivered(cx, dispatch, PromptDelivery::Unconfirmed),
+        Outcome::Unknown { .. } => chain::delivered(cx, dispatch, PromptDelivery::Unconfirmed),
         other => Err(OpError::Bug(format!("a prompt ended as {other:?}"))),
     }
 }

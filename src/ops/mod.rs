@@ -220,7 +220,7 @@ fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
         WaitOn::RunMail { .. } => mail::delivery::resume(cx, wait, wake),
         WaitOn::Mail { .. } => mail::check::resume(cx, wait, wake),
         WaitOn::Answer { .. } => mail::ask::resume(cx, wait, wake),
-        WaitOn::WorkerStart { .. } => worker::start::resume(cx, wait, wake),
+        WaitOn::WorkerStart { .. } => worker::receipt::resume(cx, wait, wake),
         WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),
         WaitOn::Effect { .. } => advance::resume_effect(cx, wait, wake),
         WaitOn::Terminal { .. } => terminal::resume(cx, wait, wake),

@@ -238,7 +238,7 @@ impl WorkerRow {
             process_end: worker.process_end.clone(),
             terminal_state: resource::terminal_state(resource, worker.state, has_handle),
             effects: worker.effects.clone(),
-            residual_resources: if is_failed_start { worker.effects.clone() } else { Vec::new() },
+            residual_resources: if is_failed_start { worker.left_behind() } else { Vec::new() },
             start_options: worker.start_options.clone(),
         }
     }

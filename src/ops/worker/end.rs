@@ -138,7 +138,7 @@ pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> 
         stale: is_stale,
         process_action: String::from("none"),
         warning: None,
-        residual_resources: worker.map(|worker| worker.effects).unwrap_or_default(),
+        residual_resources: worker.map(|worker| worker.left_behind()).unwrap_or_default(),
     };
     if is_settled || is_stale {
         return reply(&answer);

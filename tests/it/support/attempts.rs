@@ -177,6 +177,7 @@ fn worker_of(dispatch: &Dispatch) -> Worker {
             model: None,
             effort: None,
             name: None,
+            repo: None,
             base_branch: None,
             display_name: None,
             comment: None,

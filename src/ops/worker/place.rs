@@ -1,0 +1,83 @@
+//! Where a worker is to work (contract 5.2): an existing worktree, a new one, or a terminal that runs an
+//! agent already.
+
+use crate::base::code::ErrorCode;
+use crate::base::text;
+use crate::model::repo::Repo;
+use crate::model::terminal::Terminal;
+use crate::model::worker::Placement;
+use crate::model::worktree::Worktree;
+use crate::ops::caller::Caller;
+use crate::ops::cx::Cx;
+use crate::ops::error::{OpError, refuse};
+use crate::ops::{dispatch, select, terminal, worktree};
+use crate::proto::worker::WorkerStart;
+
+/// The place of one start.
+pub enum Place {
+    Existing(Box<Worktree>, Placement),
+    New { repo: Box<Repo>, parent: Option<String>, placement: Placement },
+    Terminal(Box<Terminal>),
+}
+
+/// Finds the place that the flags name, or says why there is none.
+pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Place, OpError> {
+    if let Some(handle) = call.terminal.as_deref() {
+        return reused(cx, caller, handle, call.worktree.as_deref()).map(Box::new).map(Place::Terminal);
+    }
+    match call.worktree.as_deref() {
+        None | Some("current") => {
+            Ok(Place::Existing(Box::new(terminal::own_worktree(cx, caller)?), Placement::Current))
+        }
+        Some("new-child") => {
+            let own = terminal::own_worktree(cx, caller)?;
+            let repo =
+                worktree::repo_for_new(cx, call.repo.as_deref().or(Some(&format!("id:{}", own.repo_id))))?;
+            Ok(Place::New { repo: Box::new(repo), parent: Some(own.id), placement: Placement::NewChild })
+        }
+        Some("new-top-level") => {
+            let own = match call.repo {
+                Some(_) => None,
+                None => Some(format!("id:{}", terminal::own_worktree(cx, caller)?.repo_id)),
+            };
+            let repo = worktree::repo_for_new(cx, call.repo.as_deref().or(own.as_deref()))?;
+            Ok(Place::New { repo: Box::new(repo), parent: None, placement: Placement::NewTopLevel })
+        }
+        Some(selector) => Ok(Place::Existing(Box::new(select::worktree(cx, selector)?), Placement::Existing)),
+    }
+}
+
+/// A terminal that is to be used again: it must run an agent, be free, and be in the chosen worktree,
+/// which is the coordinator's own where none is named.
+fn reused(
+    cx: &mut Cx<'_>,
+    caller: &Caller,
+    handle: &str,
+    worktree: Option<&str>,
+) -> Result<Terminal, OpError> {
+    let terminal = dispatch::free_terminal(cx, handle)?;
+    let list = "orca terminal list --json";
+    if terminal.agent.is_none() {
+        let message = format!("{} runs no agent that orca started.", terminal.id);
+        return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
+    }
+    let chosen = match worktree {
+        None | Some("current" | "active") => terminal::own_worktree(cx, caller)?,
+        Some(selector) => select::worktree(cx, selector)?,
+    };
+    let Some(actual) = terminal.worktree_id.as_deref().filter(|actual| *actual != chosen.id) else {
+        return Ok(terminal);
+    };
+    let message = format!(
+        "{} is in {}, not in {}; --worktree must name the terminal's own.",
+        terminal.id, terminal.worktree_path, chosen.path
+    );
+    let named = text::shell_quote(&format!("id:{actual}"));
+    Err(refuse(ErrorCode::TerminalWorktreeMismatch, message)
+        .with("worktreeId", actual)
+        .next_step(format!(
+            "orca orchestration worker-start --task <task> --terminal {} --worktree {named} --json",
+            terminal.id
+        ))
+        .into())
+}

@@ -127,10 +127,13 @@ fn remember_result(cx: &mut Cx<'_>, id: &EffectId, result: &Wanted) -> Result<()
 }
 
 /// A call that waits for an effect is asked again.
-pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, _wake: Wake) -> Result<Answer, OpError> {
+pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
     let WaitOn::Effect { effect, then } = &wait.on else {
         return Err(OpError::Bug(String::from("not a wait for an effect")));
     };
+    if then["verb"] == "terminal.close" {
+        return terminal::closed(cx, wait, wake);
+    }
     if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
         return Ok(Answer::Wait(wait));
     }
@@ -375,7 +378,14 @@ pub fn user_typed(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
     terminal.is_user_typed = true;
     cx.tx.put(&terminal)?;
     for mut resource in cx.tx.list::<crate::model::resource::Resource>("terminal", id.as_str(), usize::MAX)? {
-        if resource.ownership == Ownership::Owned && resource.release == ReleaseState::NotRequested {
+        let is_kept = match resource.release {
+            ReleaseState::NotRequested | ReleaseState::Retained => true,
+            ReleaseState::Requested
+            | ReleaseState::Releasing
+            | ReleaseState::Released
+            | ReleaseState::Unknown => false,
+        };
+        if resource.ownership == Ownership::Owned && is_kept {
             resource.ownership = Ownership::UserOwned;
             resource.release = ReleaseState::Retained;
             resource.retained_reason = Some(String::from("user_takeover"));

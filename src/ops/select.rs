@@ -5,6 +5,7 @@ use super::error::{OpError, invalid, refuse};
 use crate::base::code::ErrorCode;
 use crate::base::id::RepoId;
 use crate::base::text;
+use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
 use crate::model::worktree::{Place, Worktree, worktree_id};
 
@@ -101,6 +102,7 @@ fn register_repo(cx: &mut Cx<'_>, place: &Place) -> Result<Repo, OpError> {
         added_at: cx.now,
     };
     cx.tx.put(&repo)?;
+    cx.emit(Fact::new(EventKind::RepoAdded, text::one_line(&repo.path)))?;
     Ok(repo)
 }
 

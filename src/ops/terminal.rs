@@ -8,8 +8,7 @@ use crate::base::code::ErrorCode;
 use crate::base::id::{IncarnationId, PaneKey, RunId, TerminalId};
 use crate::base::size::TermSize;
 use crate::base::text;
-use crate::model::effect::Effect;
-use crate::model::event::{EventKind, Fact};
+use crate::model::effect::{Effect, OpenEffect};
 use crate::model::terminal::{LaunchRecord, Terminal, TerminalLife};
 use crate::model::worktree::Worktree;
 use crate::proto::event::LiveRow;
@@ -24,6 +23,8 @@ use serde_json::json;
 const MAX_TEXT_BYTES: usize = 10 << 20;
 const DEFAULT_LINES: u32 = 200;
 const MAX_LINES: u32 = 10_000;
+/// How long a close may take before it is reported as not confirmed.
+pub const CLOSE_PATIENCE_MS: u64 = 20_000;
 const DEFAULT_WAIT_MS: u64 = 300_000;
 
 /// What a new terminal is to be.
@@ -401,12 +402,43 @@ pub fn close(cx: &mut Cx<'_>, call: TerminalClose) -> Result<Answer, OpError> {
         _ => return Err(invalid("Give --terminal, or --worktree together with --all.")),
     };
     let mut handles = Vec::new();
+    let mut effects = Vec::new();
     for terminal in terminals.into_iter().filter(is_alive) {
         handles.push(terminal.id.clone());
-        cx.request(Effect::CloseTerminal { terminal_id: terminal.id.clone() }, None, None)?;
-        cx.emit(Fact::new(EventKind::TerminalClosed, "to be closed").of_terminal(&terminal.id))?;
+        effects.push(cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?);
     }
-    reply(&Closed {
-        close: CloseReport { handle: handles.first().cloned(), pty_killed: !handles.is_empty(), handles },
-    })
+    let Some(effect) = effects.last().cloned() else {
+        return reply(&Closed { close: CloseReport::default() });
+    };
+    let then = json!({ "verb": "terminal.close", "handles": handles, "effects": effects });
+    let on = WaitOn::Effect { effect, then };
+    Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(CLOSE_PATIENCE_MS)), began: cx.now }))
+}
+
+/// A waiting `terminal close` is asked again: it answers once every process is known to be gone, or
+/// says at its deadline which ones are not.
+pub fn closed(cx: &Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
+    let WaitOn::Effect { then, .. } = &wait.on else {
+        return Err(OpError::Bug(String::from("not a wait for a close")));
+    };
+    let names = |field: &str| -> Vec<String> {
+        let found = then[field].as_array().into_iter().flatten();
+        found.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+    };
+    for effect in names("effects") {
+        if wake == Wake::Changed && cx.tx.get::<OpenEffect>(&effect)?.is_some() {
+            return Ok(Answer::Wait(wait));
+        }
+    }
+    let mut close = CloseReport::default();
+    for handle in names("handles") {
+        let terminal = caller::named_terminal(cx, &handle)?;
+        if terminal.life != TerminalLife::Closed {
+            close.unconfirmed.push(terminal.id.clone());
+        }
+        close.handles.push(terminal.id);
+    }
+    close.handle = close.handles.first().cloned();
+    close.pty_killed = close.unconfirmed.is_empty();
+    reply(&Closed { close })
 }

@@ -192,12 +192,16 @@ pub struct Closed {
 }
 
 /// What was closed; files and worktrees are never touched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseReport {
     pub handle: Option<TerminalId>,
     pub handles: Vec<TerminalId>,
+    /// Every process is known to be gone.
     pub pty_killed: bool,
+    /// Those whose end nobody saw in time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unconfirmed: Vec<TerminalId>,
 }
 
 call!(TerminalCreate, "terminal.create", Mutation, Created, needs_place: true);

@@ -5,7 +5,7 @@ use super::worker_of;
 use crate::base::code::ErrorCode;
 use crate::base::id::DispatchId;
 use crate::model::dispatch::{Dispatch, DispatchState};
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{EventKind, Fact};
 use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::terminal::{Terminal, TerminalLife};
@@ -20,9 +20,6 @@ use crate::proto::row::ArchiveRow;
 use crate::proto::worker::{
     Abandoned, Released, Stopped, WorkerAbandon, WorkerRelease, WorkerRetain, WorkerStop,
 };
-
-/// How long a close may take before it is reported as not finished.
-const CLOSE_PATIENCE_MS: u64 = 20_000;
 
 fn inactive(dispatch: &Dispatch, message: impl Into<String>) -> ErrorBody {
     refuse(ErrorCode::DispatchInactive, message)
@@ -49,6 +46,7 @@ pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
         }
     }
     let dispatch = settle::block(cx, &dispatch)?;
+    withdraw_brief(cx, &dispatch.id)?;
     worker.state = worker.state.next(WorkerInput::BeginStop)?;
     worker.stage = Stage::StopRequested;
     worker.updated_at = cx.now;
@@ -98,7 +96,7 @@ fn terminal_of(cx: &Cx<'_>, worker: &Worker) -> Result<Option<Terminal>, OpError
 
 fn wait(cx: &Cx<'_>, dispatch: &DispatchId, verb: &str) -> Wait {
     let on = WaitOn::WorkerEnd { dispatch: dispatch.clone(), verb: verb.to_owned() };
-    Wait { on, deadline: Some(cx.now.plus_ms(CLOSE_PATIENCE_MS)), began: cx.now }
+    Wait { on, deadline: Some(cx.now.plus_ms(terminal::CLOSE_PATIENCE_MS)), began: cx.now }
 }
 
 fn stopped(dispatch: &Dispatch, worker: &Worker, already_settled: bool, process_action: &str) -> Stopped {
@@ -112,6 +110,16 @@ fn stopped(dispatch: &Dispatch, worker: &Worker, already_settled: bool, process_
         warning: is_unknown
             .then(|| String::from("The process may still run; look at its terminal, or abandon the worker.")),
     }
+}
+
+/// A brief that still waits to be typed is not typed any more.
+fn withdraw_brief(cx: &mut Cx<'_>, dispatch: &DispatchId) -> Result<(), OpError> {
+    for open in cx.tx.list::<OpenEffect>("all", "", usize::MAX)? {
+        if open.dispatch_id.as_ref() == Some(dispatch) && matches!(open.effect, Effect::DeliverPrompt { .. }) {
+            cx.tx.delete::<OpenEffect>(open.id.as_str())?;
+        }
+    }
+    Ok(())
 }
 
 /// `worker-abandon`: the attempt is given up, the process is not touched.
@@ -143,6 +151,7 @@ pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> 
     if is_settled || is_stale {
         return reply(&answer);
     }
+    withdraw_brief(cx, &dispatch.id)?;
     settle::give_up(cx, &dispatch, WorkerInput::Abandon, Stage::Abandoned, "abandoned")?;
     answer.state = String::from("abandoned");
     answer.warning =
@@ -273,7 +282,7 @@ fn answer_released(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpError> 
     let mut released = with_archive(plain(dispatch, state, resource.retained_reason.as_deref()), &resource);
     released.last_error.clone_from(&resource.release_error);
     match state {
-        "released" => released.process_action = String::from("closed_agent_terminal"),
+        "released" => released.process_action = String::from(process_action(cx, &resource)?),
         "release_unknown" => {
             released.recovery =
                 Some(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id));
@@ -281,6 +290,14 @@ fn answer_released(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpError> 
         _ => {}
     }
     reply(&released)
+}
+
+/// Whether a process had to be ended, or had ended before the release was asked for.
+fn process_action(cx: &Cx<'_>, resource: &Resource) -> Result<&'static str, OpError> {
+    let terminal = cx.tx.get::<Terminal>(resource.terminal_id.as_str())?;
+    let ended_at = terminal.and_then(|terminal| terminal.end).map(|end| end.at);
+    let had_ended = ended_at.is_some_and(|at| resource.release_requested_at.is_some_and(|asked| at < asked));
+    Ok(if had_ended { "closed_exited_terminal" } else { "closed_agent_terminal" })
 }
 
 /// `worker-retain`: the terminal stays until an explicit release.

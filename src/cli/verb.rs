@@ -5,6 +5,7 @@ use super::transport::Transport;
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
+use std::path::Path;
 
 /// What a verb knows of where it was called.
 pub struct Session<'a> {
@@ -43,6 +44,11 @@ pub trait Verb {
     fn keepalive(&self) -> Option<Keepalive> {
         None
     }
+    /// The directory that the call is about, where it is not the working directory; a relative one
+    /// begins there.
+    fn directory(&self) -> Option<&str> {
+        None
+    }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
         None
@@ -55,6 +61,10 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         Ok(call) => call,
         Err(error) => return fail(session, &Response::new("local", None, Err(error))),
     };
+    if let Some(directory) = verb.directory() {
+        let here = session.origin.cwd.take().unwrap_or_default();
+        session.origin.cwd = Some(Path::new(&here).join(directory).to_string_lossy().into_owned());
+    }
     let response = ask(&call, verb.retry_request(), verb.keepalive(), session);
     let reply = match (&response.result, response.ok) {
         (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),

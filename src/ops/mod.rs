@@ -196,6 +196,8 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::RequestShow(call) => request::show(cx, call),
         // Repo
         AnyCall::RepoList(call) => worktree::repos(cx, call),
+        AnyCall::RepoShow(call) => worktree::show_repo(cx, call),
+        AnyCall::RepoAdd(call) => worktree::add_repo(cx, call),
 
         // Worktree
         AnyCall::WorktreeCreate(call) => worktree::create(cx, call),

@@ -12,7 +12,7 @@ use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
 use crate::model::worktree::{Worktree, worktree_id};
 use crate::proto::worktree::{
-    Lineage, OneWorktree, RepoList, Repos, StartupTerminal, WorktreeCreate, WorktreeCurrent, WorktreeList,
+    Lineage, OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, StartupTerminal, WorktreeCreate, WorktreeCurrent, WorktreeList,
     WorktreeMade, WorktreeShow, Worktrees,
 };
 use serde::{Deserialize, Serialize};
@@ -230,4 +230,19 @@ pub fn current(cx: &mut Cx<'_>, _call: WorktreeCurrent) -> Result<Answer, OpErro
 /// `repo list`.
 pub fn repos(cx: &mut Cx<'_>, _call: RepoList) -> Result<Answer, OpError> {
     reply(&Repos { repos: cx.tx.list::<Repo>("all", "", usize::MAX)? })
+}
+
+/// `repo show`.
+pub fn show_repo(cx: &mut Cx<'_>, call: RepoShow) -> Result<Answer, OpError> {
+    reply(&OneRepo { repo: select::repo(cx, call.repo.as_deref())? })
+}
+
+/// `repo add`: registers what is around the directory; one that is known stays as it is.
+pub fn add_repo(cx: &mut Cx<'_>, call: RepoAdd) -> Result<Answer, OpError> {
+    if cx.caller.place.is_none() {
+        let shown = text::cut_chars(&text::one_line(&call.path), 200);
+        let message = format!("{shown} is no directory that can be read.");
+        return Err(refuse(ErrorCode::SelectorNotFound, message).next_step("orca repo list --json").into());
+    }
+    reply(&OneRepo { repo: select::repo(cx, None)? })
 }

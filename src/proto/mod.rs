@@ -147,6 +147,8 @@ calls! {
 
     // Repo
     RepoList(worktree::RepoList),
+    RepoShow(worktree::RepoShow),
+    RepoAdd(worktree::RepoAdd),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),

@@ -163,17 +163,49 @@ pub struct AgentWait {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Projection {
+    pub dispatch_id: DispatchId,
+    pub task_id: TaskId,
+    pub run_id: RunId,
+    /// Always `worker`.
+    pub role: String,
+    pub provider: Option<Provider>,
+    pub workspace: Option<Workspace>,
+    pub stage: ProjectedStage,
     /// `in_progress`, `succeeded`, `failed` or `outcome_unknown`.
     pub outcome: String,
     /// `live`, `exited` or `unverifiable`.
     pub liveness: String,
     pub liveness_source: String,
-    /// `working`, `blocked`, `waiting`, `done` or `unknown`.
-    pub activity: String,
     /// Milliseconds of silence, once it is long; a mark, never a verdict.
     pub quiet_ms: Option<u64>,
     pub next_action: NextAction,
     pub attention: Attention,
+}
+
+/// The agent of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provider {
+    pub id: String,
+    pub model: Option<String>,
+}
+
+/// Where an attempt works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Workspace {
+    pub id: String,
+    /// Always `folder_or_worktree`.
+    pub kind: String,
+}
+
+/// How far an attempt is, by its rows and by its screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectedStage {
+    pub worker: Option<Stage>,
+    pub dispatch: DispatchState,
+    /// What the worker's last heartbeat said it is at.
+    pub detail: Option<String>,
+    /// `working`, `blocked`, `waiting`, `done` or `unknown`.
+    pub activity: String,
 }
 
 /// What a coordinator should run next; `argv` without the executable.

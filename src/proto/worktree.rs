@@ -97,8 +97,28 @@ pub struct Repos {
     pub repos: Vec<RepoRow>,
 }
 
+/// `repo show`; omitted means the one around the working directory.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RepoShow {
+    pub repo: Option<String>,
+}
+
+/// `repo add`: the checkout or folder around the directory that the call names as its own.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RepoAdd {
+    pub path: String,
+}
+
+/// The reply of `repo show` and `repo add`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OneRepo {
+    pub repo: RepoRow,
+}
+
 call!(WorktreeCreate, "worktree.create", Mutation, WorktreeMade, needs_place: true);
 call!(WorktreeList, "worktree.list", Read, Worktrees);
 call!(WorktreeShow, "worktree.show", Mutation, OneWorktree, needs_place: true);
 call!(WorktreeCurrent, "worktree.current", Mutation, OneWorktree, needs_place: true);
 call!(RepoList, "repo.list", Read, Repos);
+call!(RepoShow, "repo.show", Mutation, OneRepo, needs_place: true);
+call!(RepoAdd, "repo.add", Mutation, OneRepo, needs_place: true);

@@ -6,7 +6,14 @@
 //! + 60000               the clock moves on by so many milliseconds
 //! > ok                  the oldest open effect has the outcome it hopes for
 //! > fail some words     the oldest open effect fails; `> unknown words`: nobody can say
+//! > unconfirmed         the oldest open effect typed a brief and saw nothing of it
+//! > blocked some words  the oldest open effect cannot type its brief yet
 //! > exit term_a 3       the process of that terminal ends with this status
+//! > lost term_a         it is gone and nobody saw how
+//! > typed term_a        a person types there
+//! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
+//! > restart             another server goes on; prints what it does again
+//! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
 //! $ orca orchestration run-list
@@ -20,7 +27,8 @@
 //! `UPDATE_TRANSCRIPTS=1 cargo test` writes what was printed; read the diff before you keep it.
 
 use crate::support::world::World;
-use orca::model::effect::Outcome;
+use orca::model::effect::{Effect, Outcome};
+use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
 use std::fmt::Write as _;
 
@@ -55,6 +63,15 @@ fn with_proofs(world: &World, line: &str) -> String {
     with_proofs(world, &format!("{before}{}{after}", world.proof(dispatch)))
 }
 
+fn named(effect: &Effect) -> String {
+    match effect {
+        Effect::CreateWorktree(wish) => format!("worktree {}", wish.name),
+        Effect::SpawnTerminal { terminal_id } => format!("spawn {terminal_id}"),
+        Effect::DeliverPrompt { terminal_id, .. } => format!("prompt {terminal_id}"),
+        Effect::CloseTerminal { terminal_id } => format!("close {terminal_id}"),
+    }
+}
+
 /// Plays what happens in the world, and tells what it did.
 fn direct(world: &mut World, order: &str) -> String {
     let (verb, rest) = order.split_once(' ').unwrap_or((order, ""));
@@ -69,6 +86,48 @@ fn direct(world: &mut World, order: &str) -> String {
         "unknown" => {
             let id = world.oldest_effect().id;
             world.end_effect(&id, Outcome::Unknown { message: rest.to_owned() });
+            String::new()
+        }
+        "unconfirmed" => {
+            let id = world.oldest_effect().id;
+            world.end_effect(&id, Outcome::PromptDelivered { is_confirmed: false });
+            String::new()
+        }
+        "blocked" => {
+            let id = world.oldest_effect().id;
+            world.end_effect(&id, Outcome::PromptBlocked { reason: rest.to_owned() });
+            String::new()
+        }
+        "lost" => {
+            world.lose_terminal(rest);
+            String::new()
+        }
+        "typed" => {
+            world.type_by_hand(rest);
+            String::new()
+        }
+        "live" => {
+            let mut words = rest.splitn(3, ' ');
+            let (terminal, activity) = (words.next().unwrap(), words.next().unwrap());
+            world.show_live(terminal, activity, words.next());
+            String::new()
+        }
+        "print" => {
+            let (terminal, lines) = rest.split_once(' ').unwrap();
+            world.print(terminal, lines);
+            String::new()
+        }
+        "restart" => {
+            let open = world.restart();
+            open.iter().map(|open| format!("= again {}\n", named(&open.effect))).collect()
+        }
+        "repo" | "folder" => {
+            world.place = Place {
+                repo_root: rest.to_owned(),
+                root: rest.to_owned(),
+                is_git: verb == "repo",
+                branch: (verb == "repo").then(|| String::from("main")),
+            };
             String::new()
         }
         "exit" => {

@@ -293,7 +293,13 @@ impl Verb for TerminalCloseArgs {
         if reply.close.handles.is_empty() {
             return String::from("nothing was running there");
         }
-        reply.close.handles.iter().map(|handle| format!("closing {handle}")).collect::<Vec<_>>().join("\n")
+        let is_sure = |handle| !reply.close.unconfirmed.contains(handle);
+        let word = |handle| if is_sure(handle) { "closed" } else { "not seen to end:" };
+        let lines = reply.close.handles.iter().map(|handle| format!("{} {handle}", word(handle)));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+    fn exit(&self, reply: &Closed) -> u8 {
+        u8::from(!reply.close.unconfirmed.is_empty())
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()

@@ -163,7 +163,7 @@ impl Verb for WorkerShowArgs {
         lines.extend(
             reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
         );
-        lines.push(format!("process {}  activity {}", reply.observation.status, reply.projection.activity));
+        lines.push(format!("process {}  activity {}", reply.observation.status, reply.projection.stage.activity));
         if !reply.projection.next_action.argv.is_empty() {
             lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
         }
@@ -202,7 +202,7 @@ fn line(row: &WorkerListRow) -> String {
         row.attempt,
         row.task_id,
         row.dispatch_status.as_str(),
-        row.projection.activity
+        row.projection.stage.activity
     );
     if let Some(quiet_ms) = row.projection.quiet_ms {
         line.push_str(&format!("  quiet {}", age(quiet_ms)));

@@ -4,9 +4,9 @@ use crate::base::text::one_line;
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
-use crate::proto::row::WorktreeRow;
+use crate::proto::row::{RepoRow, WorktreeRow};
 use crate::proto::worktree::{
-    OneWorktree, RepoList, Repos, WorktreeCreate, WorktreeCurrent, WorktreeList, WorktreeMade, WorktreeShow,
+    OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, WorktreeCreate, WorktreeCurrent, WorktreeList, WorktreeMade, WorktreeShow,
     Worktrees,
 };
 use clap::{Args, Subcommand};
@@ -39,12 +39,18 @@ pub fn run(verb: &Worktree, session: &mut Session<'_>) -> u8 {
 pub enum Repo {
     /// List the repositories and folders that orca knows.
     List(RepoListArgs),
+    /// Show one repository or folder.
+    Show(RepoShowArgs),
+    /// Make a repository or folder known; using it does so, too.
+    Add(RepoAddArgs),
 }
 
 /// Runs a repository verb.
 pub fn run_repo(verb: &Repo, session: &mut Session<'_>) -> u8 {
     match verb {
         Repo::List(args) => verb::run(args, session),
+        Repo::Show(args) => verb::run(args, session),
+        Repo::Add(args) => verb::run(args, session),
     }
 }
 
@@ -199,6 +205,10 @@ impl Verb for WorktreeCurrentArgs {
     }
 }
 
+fn repo_line(repo: &RepoRow) -> String {
+    format!("{}  {:<8} {}", repo.id, repo.kind.as_str(), one_line(&repo.path))
+}
+
 /// Lists the repositories and folders that orca knows.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca repo list --json")]
@@ -210,9 +220,55 @@ impl Verb for RepoListArgs {
         Ok(RepoList {})
     }
     fn text(&self, reply: &Repos) -> String {
-        let line = |repo: &crate::model::repo::Repo| {
-            format!("{}  {:<8} {}", repo.id, repo.kind.as_str(), one_line(&repo.path))
-        };
-        reply.repos.iter().map(line).collect::<Vec<_>>().join("\n")
+        if reply.repos.is_empty() {
+            return String::from("no repositories yet");
+        }
+        reply.repos.iter().map(repo_line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Shows one repository or folder.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca repo show --repo name:my-project --json")]
+pub struct RepoShowArgs {
+    /// id:, path:, name: or a bare name [default: the one around you].
+    #[arg(long, value_name = "SELECTOR")]
+    repo: Option<String>,
+}
+
+impl Verb for RepoShowArgs {
+    type Call = RepoShow;
+    fn call(&self) -> Result<RepoShow, ErrorBody> {
+        Ok(RepoShow { repo: self.repo.clone() })
+    }
+    fn text(&self, reply: &OneRepo) -> String {
+        repo_line(&reply.repo)
+    }
+}
+
+/// Makes a repository or plain folder known. Working in one does so by itself.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca repo add --path . --json")]
+pub struct RepoAddArgs {
+    /// A directory in it; a relative one begins at the working directory.
+    #[arg(long)]
+    path: String,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for RepoAddArgs {
+    type Call = RepoAdd;
+    fn call(&self) -> Result<RepoAdd, ErrorBody> {
+        Ok(RepoAdd { path: self.path.clone() })
+    }
+    fn text(&self, reply: &OneRepo) -> String {
+        repo_line(&reply.repo)
+    }
+    fn directory(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
     }
 }

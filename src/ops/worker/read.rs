@@ -16,8 +16,8 @@ use crate::ops::mail::send::named_dispatch;
 use crate::ops::{reply, terminal, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
-    AgentWait, Attention, NextAction, Observation, OutputStatus, Page, Projection, Scope, Shown, ShownWorker,
-    WorkerList, WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers,
+    AgentWait, Attention, NextAction, Observation, OutputStatus, Page, ProjectedStage, Projection, Provider, Scope, Shown, ShownWorker,
+    WorkerList, WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers, Workspace,
 };
 use std::collections::BTreeMap;
 
@@ -136,14 +136,36 @@ impl Seen {
         Attention { categories, requires_action }
     }
 
+    fn provider(&self) -> Option<Provider> {
+        let options = self.worker.as_ref().map(|worker| &worker.start_options);
+        let of_terminal = || self.terminal.as_ref().and_then(|terminal| terminal.agent.clone());
+        let id = options.and_then(|options| options.agent.clone()).or_else(of_terminal)?;
+        Some(Provider { id, model: options.and_then(|options| options.model.clone()) })
+    }
+
     fn projection(&self, cx: &Cx<'_>) -> Projection {
         let quiet_ms = self.dispatch.quiet_ms(cx.now);
         let (liveness, source) = self.liveness();
         Projection {
+            dispatch_id: self.dispatch.id.clone(),
+            task_id: self.dispatch.task_id.clone(),
+            run_id: self.dispatch.run_id.clone(),
+            role: String::from("worker"),
+            provider: self.provider(),
+            workspace: self
+                .terminal
+                .as_ref()
+                .and_then(|terminal| terminal.worktree_id.clone())
+                .map(|id| Workspace { id, kind: String::from("folder_or_worktree") }),
+            stage: ProjectedStage {
+                worker: self.worker.as_ref().map(|worker| worker.stage),
+                dispatch: self.dispatch.status,
+                detail: self.dispatch.last_phase.clone(),
+                activity: self.activity().to_owned(),
+            },
             outcome: self.outcome().to_owned(),
             liveness: liveness.to_owned(),
             liveness_source: source.to_owned(),
-            activity: self.activity().to_owned(),
             quiet_ms,
             next_action: self.next_action(),
             attention: self.attention(quiet_ms),

@@ -76,6 +76,8 @@ pub struct World {
     next_request: u64,
     /// Who the next command line comes from: a terminal handle, or None for the person.
     pub sender: Option<String>,
+    /// What is around the directory of the next command line.
+    pub place: Place,
 }
 
 /// What a command line printed.
@@ -111,6 +113,12 @@ impl World {
             waiting: BTreeMap::new(),
             next_request: 0,
             sender: None,
+            place: Place {
+                repo_root: String::from("/repo"),
+                root: String::from("/repo"),
+                is_git: true,
+                branch: Some(String::from("main")),
+            },
         }
     }
 
@@ -136,12 +144,7 @@ impl World {
 
     fn caller(&self, origin: Origin) -> CallerFacts {
         let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
-        let place = Place {
-            repo_root: String::from("/repo"),
-            root: String::from("/repo"),
-            is_git: true,
-            branch: Some(String::from("main")),
-        };
+        let place = self.place.clone();
         CallerFacts { origin, credential, place: Some(place), ..CallerFacts::default() }
     }
 
@@ -221,6 +224,44 @@ impl World {
         let terminal = TerminalId::parse(terminal).unwrap();
         let end = ProcessEnd { exit_code: Some(exit_code), signal: None, at: self.clock.now() };
         self.transact(CallerFacts::default(), |cx| advance::process_ended(cx, &terminal, end)).unwrap();
+    }
+
+    /// A terminal's process is gone and nobody saw how.
+    pub fn lose_terminal(&mut self, terminal: &str) {
+        let terminal = TerminalId::parse(terminal).unwrap();
+        self.transact(CallerFacts::default(), |cx| advance::terminal_lost(cx, &terminal)).unwrap();
+    }
+
+    /// A person types into a terminal.
+    pub fn type_by_hand(&mut self, terminal: &str) {
+        let terminal = TerminalId::parse(terminal).unwrap();
+        self.transact(CallerFacts::default(), |cx| advance::user_typed(cx, &terminal)).unwrap();
+    }
+
+    /// Another server goes on with the same store; gives what it has to do again.
+    pub fn restart(&mut self) -> Vec<OpenEffect> {
+        self.runtime_id = String::from("rt_2");
+        self.transact(CallerFacts::default(), advance::recover).unwrap()
+    }
+
+    /// A live process in a terminal, seen doing this.
+    pub fn show_live(&mut self, terminal: &str, activity: &str, detail: Option<&str>) {
+        let facts = LiveFacts {
+            activity: activity.to_owned(),
+            activity_detail: detail.map(str::to_owned),
+            activity_since: self.clock.now(),
+            is_process_alive: true,
+            ..LiveFacts::default()
+        };
+        self.living.live.insert(TerminalId::parse(terminal).unwrap(), facts);
+    }
+
+    /// The output of a terminal, lines separated by `|`.
+    pub fn print(&mut self, terminal: &str, lines: &str) {
+        let lines: Vec<String> = lines.split('|').map(str::to_owned).collect();
+        let n = lines.len() as u64;
+        let page = OutputPage { lines, oldest: 0, next: n, latest: n, ..OutputPage::default() };
+        self.living.output.insert(TerminalId::parse(terminal).unwrap(), page);
     }
 
     /// The proof that the brief of an attempt holds.

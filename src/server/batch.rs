@@ -78,19 +78,15 @@ pub struct Views {
     gone: Vec<String>,
 }
 
-/// Nouns that mirrors hold under their key.
-const MIRRORED: &[&str] =
-    &["run", "task", "dispatch", "worker", "question", "gate", "terminal", "worktree", "message"];
-
 /// Looks at what `tx` changed with the eyes of a mirror.
 pub fn views(tx: &Tx) -> Result<Views, OpError> {
     let mut views = Views::default();
     for touched in tx.touched() {
-        let rows = crate::ops::view::touched(tx, touched)?;
-        if rows.is_empty() && MIRRORED.contains(&touched.table) {
+        if touched.is_gone {
             views.gone.push(format!("{} {}", touched.table, touched.key));
+        } else {
+            views.rows.extend(crate::ops::view::touched(tx, touched)?);
         }
-        views.rows.extend(rows);
     }
     Ok(views)
 }

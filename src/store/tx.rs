@@ -18,6 +18,8 @@ enum Inner {
 pub struct Touched {
     pub table: &'static str,
     pub key: String,
+    /// The row was removed.
+    pub is_gone: bool,
 }
 
 /// An open transaction. Reading and writing use the same calls; writing in a snapshot is refused.
@@ -142,7 +144,7 @@ impl Tx {
                 }
             }
         }
-        self.touch(T::NAME, key);
+        self.touch(T::NAME, key, false);
         Ok(())
     }
 
@@ -158,14 +160,14 @@ impl Tx {
                 index.remove(entry.as_str()).map_err(StoreError::database)?;
             }
         }
-        self.touch(T::NAME, key.to_owned());
+        self.touch(T::NAME, key.to_owned(), true);
         Ok(())
     }
 
-    fn touch(&mut self, table: &'static str, key: String) {
-        let touched = Touched { table, key };
-        if !self.touched.contains(&touched) {
-            self.touched.push(touched);
+    fn touch(&mut self, table: &'static str, key: String, is_gone: bool) {
+        match self.touched.iter_mut().find(|known| known.table == table && known.key == key) {
+            Some(known) => known.is_gone = is_gone,
+            None => self.touched.push(Touched { table, key, is_gone }),
         }
     }
 

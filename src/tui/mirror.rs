@@ -75,17 +75,20 @@ impl Mirror {
         }
     }
 
+    /// Takes a row away. A question has the id of its message, so the noun counts.
     fn remove(&mut self, gone: &str) {
-        let Some((_, id)) = gone.split_once(' ') else { return };
-        self.runs.retain(|known, _| known.as_str() != id);
-        self.tasks.retain(|known, _| known.as_str() != id);
-        self.dispatches.retain(|known, _| known.as_str() != id);
-        self.workers.retain(|known, _| known.as_str() != id);
-        self.questions.retain(|known, _| known.as_str() != id);
-        self.gates.retain(|known, _| known.as_str() != id);
-        self.terminals.retain(|known, _| known.as_str() != id);
-        self.worktrees.retain(|known, _| known != id);
-        self.messages.retain(|known, _| known.as_str() != id);
+        match gone.split_once(' ') {
+            Some(("run", id)) => self.runs.retain(|known, _| known.as_str() != id),
+            Some(("task", id)) => self.tasks.retain(|known, _| known.as_str() != id),
+            Some(("dispatch", id)) => self.dispatches.retain(|known, _| known.as_str() != id),
+            Some(("worker", id)) => self.workers.retain(|known, _| known.as_str() != id),
+            Some(("question", id)) => self.questions.retain(|known, _| known.as_str() != id),
+            Some(("gate", id)) => self.gates.retain(|known, _| known.as_str() != id),
+            Some(("terminal", id)) => self.terminals.retain(|known, _| known.as_str() != id),
+            Some(("worktree", id)) => self.worktrees.retain(|known, _| known != id),
+            Some(("message", id)) => self.messages.retain(|known, _| known.as_str() != id),
+            Some(_) | None => {}
+        }
     }
 
     /// The attempts at a task, oldest first.
@@ -137,6 +140,10 @@ mod tests {
         assert!(mirror.is_loaded && n_tasks > 3);
         mirror.apply(Change { seq: 99, gone: vec!["task task_000000000001".into()], ..Change::default() });
         assert_eq!((mirror.tasks.len(), mirror.seq), (n_tasks - 1, 99));
+        // A question has the id of its message; a message that is gone must not take it away.
+        let question = mirror.questions.keys().next().unwrap().clone();
+        mirror.apply(Change { gone: vec![format!("message {question}")], ..Change::default() });
+        assert!(mirror.questions.contains_key(&question));
         mirror.apply(Change { is_snapshot: true, ..Change::default() });
         assert_eq!((mirror.tasks.len(), mirror.seq), (0, 0));
     }

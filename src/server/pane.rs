@@ -68,6 +68,8 @@ pub struct Inner {
     pub live: LiveRow,
     pub state: AgentState,
     pub end: Option<ChildEnd>,
+    /// The end is recorded and the holder was let go.
+    pub is_let_go: bool,
 }
 
 /// A live terminal, or one whose process ended while this server knew it.
@@ -148,6 +150,7 @@ impl Pane {
             last_output_at: None,
             live,
             state: AgentState::Unknown,
+            is_let_go: parts.end.is_some(),
             end: parts.end,
         };
         Self {

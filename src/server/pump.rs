@@ -25,6 +25,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const SYNC_PATIENCE: Duration = Duration::from_millis(150);
 /// How often the program's state is looked at while output comes.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// The most bytes that are taken in at once when the process ended.
+const MAX_LAST_WORDS: usize = 1 << 20;
 /// Bytes of one turn.
 const TURN: usize = 64 << 10;
 
@@ -81,7 +83,7 @@ impl Pump {
                 self.read_turn();
             }
             if ready.is_message && !self.hear() {
-                return;
+                return self.let_go();
             }
             if ready.is_woken {
                 let mut nothing = [0_u8; 64];
@@ -93,13 +95,19 @@ impl Pump {
                     Order::Collected => {
                         self.link.collected().or_log("let a holder go");
                         self.publish();
-                        return;
+                        return self.let_go();
                     }
                 }
             }
             self.type_queue();
             self.keep_time();
         }
+    }
+
+    /// There is no holder any more.
+    fn let_go(&self) {
+        self.pane.inner().is_let_go = true;
+        self.pane.tell_changed();
     }
 
     fn wait(&self) -> Ready {
@@ -318,7 +326,12 @@ impl Pump {
         }
         self.has_told_end = true;
         let mut buffer = [0_u8; 16 << 10];
-        while let Ok(Output::Bytes(n)) = link::read(&self.link.master, &mut buffer) {
+        let mut n_left = MAX_LAST_WORDS;
+        // Something in the background may go on writing for ever; that is read in turns again.
+        while n_left > 0
+            && let Ok(Output::Bytes(n)) = link::read(&self.link.master, &mut buffer)
+        {
+            n_left = n_left.saturating_sub(n);
             self.feed(buffer.get(..n).unwrap_or_default());
         }
         self.is_output_over = true;

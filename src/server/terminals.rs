@@ -224,12 +224,14 @@ impl Terminals {
 
     /// Ends every process and waits until the ends are known.
     pub async fn end_all(&self) {
-        let running = self.running();
-        running.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
+        let mut held: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
+        held.retain(|pane| !pane.inner().is_let_go);
+        held.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
         let ended = tokio::task::spawn_blocking(move || {
-            for pane in running {
+            // Until their ends are recorded and their holders gone: no process of ours stays behind.
+            for pane in held {
                 pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000), |inner| {
-                    inner.end.is_some()
+                    inner.is_let_go
                 });
             }
         });

@@ -155,6 +155,8 @@ fn restart_keeps_terminals_and_stop_ends_them_only_when_told() {
     assert_eq!(sandbox.ask(&["server", "stop", "--force"])["nEnded"], 1);
     assert!(!is_running(pid));
     assert_eq!(sandbox.server_pid(), None);
+    let holders = std::fs::read_dir(sandbox.state().join("h")).unwrap();
+    assert_eq!(holders.count(), 0, "a holder outlived its purpose");
 }
 
 /// More changes than a queue and a socket hold together.

@@ -78,7 +78,8 @@ pub fn main(argv: &[OsString]) -> u8 {
         crate::base::report::log_to_stderr();
     }
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut client = Client::new(Place::of(&environment), words);
+    let mut client =
+        Client::new(Place::of(&environment), words).with_keepalive_ms(environment.keepalive_interval_ms);
     let mut new_request_id = || uuid::Uuid::new_v4().to_string();
     if let Command::Host(command) = &orca.command {
         let (client, environment) = (&mut client, &environment);

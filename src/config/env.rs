@@ -61,7 +61,7 @@ pub struct Environment {
     pub task_id: Option<String>,
     pub dispatch_id: Option<String>,
     pub is_autostart_off: bool,
-    /// Milliseconds between keepalive lines; at least 1,000.
+    /// Milliseconds between keepalive lines; at least 50.
     pub keepalive_interval_ms: Option<u64>,
     pub is_log_wanted: bool,
     /// A shell that exists in the user's mind: `$SHELL`, else the login shell, else `/bin/sh`.
@@ -122,7 +122,8 @@ impl Environment {
             is_autostart_off: is_on(text("ORCA_NO_AUTOSTART")),
             keepalive_interval_ms: keepalive
                 .and_then(|ms| ms.trim().parse().ok())
-                .map(|ms: u64| ms.max(1_000)),
+                .filter(|ms: &u64| *ms > 0)
+                .map(|ms| ms.max(50)),
             is_log_wanted: is_on(text("ORCA_LOG")),
             shell: text("SHELL").unwrap_or_default(),
             editor: text("VISUAL").or_else(|| text("EDITOR")),
@@ -292,7 +293,7 @@ mod tests {
             "/w",
         );
         assert_eq!(environment.pane_key.as_deref(), Some("t:l"));
-        assert_eq!(environment.keepalive_interval_ms, Some(1_000));
+        assert_eq!(environment.keepalive_interval_ms, Some(50));
         assert!(!environment.is_autostart_off && environment.is_log_wanted);
         assert_eq!(environment.editor.as_deref(), Some("vi"));
         assert_eq!(environment.cwd, Path::new("/w/sub"));

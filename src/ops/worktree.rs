@@ -12,8 +12,8 @@ use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
 use crate::model::worktree::{Worktree, worktree_id};
 use crate::proto::worktree::{
-    Lineage, OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, StartupTerminal, WorktreeCreate, WorktreeCurrent, WorktreeList,
-    WorktreeMade, WorktreeShow, Worktrees,
+    Lineage, OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, StartupTerminal, WorktreeCreate,
+    WorktreeCurrent, WorktreeList, WorktreeMade, WorktreeShow, Worktrees,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -163,7 +163,10 @@ impl Verb for WorkerShowArgs {
         lines.extend(
             reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
         );
-        lines.push(format!("process {}  activity {}", reply.observation.status, reply.projection.stage.activity));
+        lines.push(format!(
+            "process {}  activity {}",
+            reply.observation.status, reply.projection.stage.activity
+        ));
         if !reply.projection.next_action.argv.is_empty() {
             lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
         }

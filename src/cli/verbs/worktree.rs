@@ -6,8 +6,8 @@ use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::{RepoRow, WorktreeRow};
 use crate::proto::worktree::{
-    OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, WorktreeCreate, WorktreeCurrent, WorktreeList, WorktreeMade, WorktreeShow,
-    Worktrees,
+    OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, WorktreeCreate, WorktreeCurrent, WorktreeList,
+    WorktreeMade, WorktreeShow, Worktrees,
 };
 use clap::{Args, Subcommand};
 

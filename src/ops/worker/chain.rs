@@ -13,9 +13,7 @@ use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
 use crate::model::task::{TaskInput, TaskState};
 use crate::model::terminal::Terminal;
-use crate::model::worker::{
-    Placement, PromptDelivery, Stage, StartEffect, Worker, WorkerInput, WorkerState,
-};
+use crate::model::worker::{Placement, PromptDelivery, Stage, StartEffect, Worker, WorkerInput, WorkerState};
 use crate::model::worktree::Worktree;
 use crate::ops::cx::Cx;
 use crate::ops::error::OpError;
@@ -332,4 +330,3 @@ pub fn unknown(cx: &mut Cx<'_>, id: &DispatchId, stage: Stage, message: &str) ->
     cx.tx.put(&worker)?;
     settle::lose_track(cx, &dispatch, message)
 }
-

@@ -115,7 +115,8 @@ fn stopped(dispatch: &Dispatch, worker: &Worker, already_settled: bool, process_
 /// A brief that still waits to be typed is not typed any more.
 fn withdraw_brief(cx: &mut Cx<'_>, dispatch: &DispatchId) -> Result<(), OpError> {
     for open in cx.tx.list::<OpenEffect>("all", "", usize::MAX)? {
-        if open.dispatch_id.as_ref() == Some(dispatch) && matches!(open.effect, Effect::DeliverPrompt { .. }) {
+        if open.dispatch_id.as_ref() == Some(dispatch) && matches!(open.effect, Effect::DeliverPrompt { .. })
+        {
             cx.tx.delete::<OpenEffect>(open.id.as_str())?;
         }
     }

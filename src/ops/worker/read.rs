@@ -16,8 +16,9 @@ use crate::ops::mail::send::named_dispatch;
 use crate::ops::{reply, terminal, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
-    AgentWait, Attention, NextAction, Observation, OutputStatus, Page, ProjectedStage, Projection, Provider, Scope, Shown, ShownWorker,
-    WorkerList, WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers, Workspace,
+    AgentWait, Attention, NextAction, Observation, OutputStatus, Page, ProjectedStage, Projection, Provider,
+    Scope, Shown, ShownWorker, WorkerList, WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers,
+    Workspace,
 };
 use std::collections::BTreeMap;
 

@@ -187,9 +187,9 @@ pub fn check_startable(
             let latest = latest.filter(|latest| latest.is_supervised);
             let worker = latest.as_ref().map(|latest| worker_of(cx, latest)).transpose()?.flatten();
             match latest.zip(worker) {
-                Some((latest, worker)) => refusal
-                    .with("retryOf", &latest.id)
-                    .next_step(receipt::retry_command(&latest, &worker)),
+                Some((latest, worker)) => {
+                    refusal.with("retryOf", &latest.id).next_step(receipt::retry_command(&latest, &worker))
+                }
                 None => refusal
                     .next_step(format!("orca orchestration task-update --id {id} --status ready --json")),
             }

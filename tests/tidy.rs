@@ -150,3 +150,20 @@ fn the_import_reader_reads_all_forms() {
     let names: Vec<String> = imported(code).into_iter().collect();
     assert_eq!(names, ["base", "model", "proto", "store"]);
 }
+
+#[test]
+fn the_readme_has_the_keys_of_the_key_table() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = fs::read_to_string(&path).unwrap();
+    let (before, rest) = readme.split_once("a test -->\n").unwrap();
+    let (_, after) = rest.split_once("<!-- /keys -->").unwrap();
+    let table = orca::tui::keys::Keys::markdown();
+    let expected = format!("{before}a test -->\n{}\n<!-- /keys -->{after}", table.trim_end());
+    if std::env::var_os("UPDATE_README").is_some() {
+        fs::write(&path, &expected).unwrap();
+    }
+    assert!(
+        readme == expected || std::env::var_os("UPDATE_README").is_some(),
+        "run UPDATE_README=1 cargo test"
+    );
+}

@@ -37,7 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 /// Runs the demo. Exit code 0 when it went as it should.
 pub fn run(args: &DemoArgs, out: &mut Out<'_>) -> u8 {
     let outcome = Stage::prepare().and_then(|stage| {
-        let played = if args.headless { stage.play_headless(out) } else { stage.play_on_screen(out) };
+        let played = if args.headless { stage.play_headless(out) } else { stage.play_on_screen() };
         stage.end(out);
         played
     });
@@ -149,11 +149,10 @@ impl Stage {
             .ok_or_else(|| format!("no terminal: {created}"))
     }
 
-    fn play_on_screen(&self, out: &mut Out<'_>) -> Result<(), String> {
+    fn play_on_screen(&self) -> Result<(), String> {
         self.start_coordinator()?;
         let status =
             self.command().arg("attach").status().map_err(|error| format!("cannot attach: {error}"))?;
-        out.talk(&format!("The demo's repository is {}.", self.repo.display()));
         if status.success() { Ok(()) } else { Err(format!("the screen ended with {status}")) }
     }
 

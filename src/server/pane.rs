@@ -262,14 +262,16 @@ impl Pane {
     /// Sets the size of the terminal, if it is another one.
     pub fn resize(&self, size: TermSize) {
         let mut inner = self.inner();
-        if inner.term.size() == size || inner.end.is_some() {
+        if inner.term.size() == size {
             return;
         }
         inner.term.resize(size);
         if let Some(journal) = &mut inner.journal {
             journal.resize(size);
         }
-        link::resize(&self.master, size).or_log("tell a program its size");
+        if inner.end.is_none() {
+            link::resize(&self.master, size).or_log("tell a program its size");
+        }
         let Inner { rows, term, .. } = &mut *inner;
         rows.update(term);
         drop(inner);

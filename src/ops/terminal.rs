@@ -271,7 +271,14 @@ pub fn read_page(
     let limit = limit.unwrap_or(DEFAULT_LINES).clamp(1, MAX_LINES) as usize;
     let page = cx.world.read_output(&terminal.id, &ReadWish { cursor, limit, is_screen });
     let page = page.ok_or_else(|| {
-        refuse(ErrorCode::TerminalGone, format!("Nothing of the output of {} is left.", terminal.id))
+        let message = match terminal.life {
+            TerminalLife::Starting => format!("{} has not started yet.", terminal.id),
+            TerminalLife::Failed => format!("{} never started.", terminal.id),
+            TerminalLife::Running | TerminalLife::Exited | TerminalLife::Closed | TerminalLife::Lost => {
+                format!("Nothing of the output of {} is left.", terminal.id)
+            }
+        };
+        refuse(ErrorCode::TerminalGone, message)
             .next_step("orca terminal list --json")
     })?;
     Ok(ReadPage {

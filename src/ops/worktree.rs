@@ -94,7 +94,7 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
             format!("{} is a plain folder; a new worktree needs a git repository.", repo.path),
         )
         .next_step("git init")
-        .next_step("orca orchestration worker-start --task <task> --worktree current --agent codex --json")
+        .next_step("orca worktree list --json")
         .into()),
     }
 }

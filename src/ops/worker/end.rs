@@ -3,7 +3,7 @@
 
 use super::worker_of;
 use crate::base::code::ErrorCode;
-use crate::base::id::DispatchId;
+use crate::base::id::{DispatchId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchState};
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{EventKind, Fact};
@@ -140,6 +140,7 @@ pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> 
     let latest = cx.tx.last::<Dispatch>("task", dispatch.task_id.as_str())?;
     let is_stale = latest.is_some_and(|latest| latest.id != dispatch.id);
     let is_settled = state.map_or(!dispatch.status.is_active(), WorkerState::is_settled);
+    let handle = worker.as_ref().and_then(|worker| worker.agent_terminal_handle.clone());
     let mut answer = Abandoned {
         dispatch_id: dispatch.id.clone(),
         state: state.map_or("unsupervised", WorkerState::as_str).to_owned(),
@@ -155,9 +156,17 @@ pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> 
     withdraw_brief(cx, &dispatch.id)?;
     settle::give_up(cx, &dispatch, WorkerInput::Abandon, Stage::Abandoned, "abandoned")?;
     answer.state = String::from("abandoned");
-    answer.warning =
-        Some(String::from("The agent may still be running in its terminal; it can no longer report."));
+    answer.warning = handle.map(|handle| {
+        format!(
+            "The agent may still be running; it can no longer report. End it with: {}",
+            close_command(&handle)
+        )
+    });
     reply(&answer)
+}
+
+fn close_command(handle: &TerminalId) -> String {
+    format!("orca terminal close --terminal {handle} --json")
 }
 
 /// `worker-release`: archives and closes exactly the terminal that the attempt owns.
@@ -171,15 +180,16 @@ pub fn release(cx: &mut Cx<'_>, call: WorkerRelease) -> Result<Answer, OpError> 
         return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
     };
     if !matches!(worker.state, WorkerState::Succeeded | WorkerState::Failed) {
-        return Err(inactive(
-            &dispatch,
-            format!(
-                "{} is {}; only a worker that succeeded or failed is released.",
-                dispatch.id, worker.state
-            ),
-        )
-        .next_step(format!("orca orchestration worker-stop --dispatch {} --json", dispatch.id))
-        .into());
+        let message = format!(
+            "{} is {}; only a worker that succeeded or failed is released.",
+            dispatch.id, worker.state
+        );
+        let way_out = match (worker.state.is_settled(), &worker.agent_terminal_handle) {
+            // Nobody reports from there any more; the terminal is a plain one now.
+            (true, Some(handle)) => close_command(handle),
+            (_, _) => format!("orca orchestration worker-stop --dispatch {} --json", dispatch.id),
+        };
+        return Err(inactive(&dispatch, message).next_step(way_out).into());
     }
     let Some(mut resource) = view::resource_of(&cx.tx, &worker)? else {
         return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));

@@ -32,7 +32,7 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
             "No --agent was given and no default agent is set.",
         )
         .with("known", known(cx))
-        .next_step("orca orchestration worker-start --task <task> --agent codex --json")
+        .next_step("orca skills get orchestration --reference placement")
         .into());
     };
     let preset = cx.rules.agents.get(name);

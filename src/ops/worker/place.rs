@@ -69,15 +69,15 @@ fn reused(
         return Ok(terminal);
     };
     let message = format!(
-        "{} is in {}, not in {}; --worktree must name the terminal's own.",
-        terminal.id, terminal.worktree_path, chosen.path
+        "{} is in {}, not in {}; say --worktree {}.",
+        terminal.id,
+        terminal.worktree_path,
+        chosen.path,
+        text::shell_quote(&format!("id:{actual}"))
     );
-    let named = text::shell_quote(&format!("id:{actual}"));
+    let again = format!("orca worktree show --worktree {} --json", text::shell_quote(&format!("id:{actual}")));
     Err(refuse(ErrorCode::TerminalWorktreeMismatch, message)
         .with("worktreeId", actual)
-        .next_step(format!(
-            "orca orchestration worker-start --task <task> --terminal {} --worktree {named} --json",
-            terminal.id
-        ))
+        .next_step(again)
         .into())
 }

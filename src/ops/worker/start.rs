@@ -51,7 +51,7 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
 fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
     if call.on.is_some() {
         return Err(refuse(ErrorCode::CapabilityUnsupported, "Workers on other machines (--on) are not there yet.")
-            .next_step("orca orchestration worker-start --task <task> --worktree new-child --name <name> --agent codex --json")
+            .next_step("orca orchestration worker-start --help")
             .into());
     }
     if call.task.is_some() == call.spec.is_some() {

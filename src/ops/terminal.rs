@@ -278,8 +278,7 @@ pub fn read_page(
                 format!("Nothing of the output of {} is left.", terminal.id)
             }
         };
-        refuse(ErrorCode::TerminalGone, message)
-            .next_step("orca terminal list --json")
+        refuse(ErrorCode::TerminalGone, message).next_step("orca terminal list --json")
     })?;
     Ok(ReadPage {
         handle: terminal.id.clone(),

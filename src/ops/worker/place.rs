@@ -75,7 +75,8 @@ fn reused(
         chosen.path,
         text::shell_quote(&format!("id:{actual}"))
     );
-    let again = format!("orca worktree show --worktree {} --json", text::shell_quote(&format!("id:{actual}")));
+    let again =
+        format!("orca worktree show --worktree {} --json", text::shell_quote(&format!("id:{actual}")));
     Err(refuse(ErrorCode::TerminalWorktreeMismatch, message)
         .with("worktreeId", actual)
         .next_step(again)

@@ -50,9 +50,12 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
 
 fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
     if call.on.is_some() {
-        return Err(refuse(ErrorCode::CapabilityUnsupported, "Workers on other machines (--on) are not there yet.")
-            .next_step("orca orchestration worker-start --help")
-            .into());
+        return Err(refuse(
+            ErrorCode::CapabilityUnsupported,
+            "Workers on other machines (--on) are not there yet.",
+        )
+        .next_step("orca orchestration worker-start --help")
+        .into());
     }
     if call.task.is_some() == call.spec.is_some() {
         return Err(invalid("worker-start needs either --task or --spec."));

@@ -270,13 +270,14 @@ pub fn process_ended(cx: &mut Cx<'_>, id: &TerminalId, ended: ProcessEnd) -> Res
         return Ok(());
     }
     let words = ended.to_string();
+    let reason = format!("the agent {}{words}", if ended.signal.is_some() { "was " } else { "" });
     terminal.end = Some(ended);
     if terminal::is_alive(&terminal) {
         terminal.life = TerminalLife::Exited;
     }
     cx.tx.put(&terminal)?;
     cx.emit(fact(EventKind::TerminalEnded, &words, &terminal))?;
-    lose_active(cx, &terminal, &format!("the agent {words}"))
+    lose_active(cx, &terminal, &reason)
 }
 
 /// The process of a terminal is gone and nobody saw how.

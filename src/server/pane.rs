@@ -326,6 +326,14 @@ impl Pane {
         page_of(&self.inner().term, wish)
     }
 
+    /// Everything there is to read while a full-screen program is up: what it shows is wiped when it
+    /// ends. None for other programs, whose lines stay.
+    pub fn fleeting_output(&self) -> Option<OutputPage> {
+        let inner = self.inner();
+        let all = ReadWish { cursor: Some(0), limit: usize::MAX, is_screen: false };
+        inner.term.is_alt_screen().then(|| page_of(&inner.term, &all))
+    }
+
     /// Looks at the program's state with what is known now. True when that changed the live row.
     pub fn look(&self, inner: &mut Inner) -> bool {
         let screen = inner.term.screen_text();
@@ -399,32 +407,40 @@ fn activity_word(state: AgentState) -> &'static str {
     }
 }
 
-/// A page of a terminal's text, live or revived.
+/// A page of a terminal's text. A full-screen program writes no lines: what its screen shows now
+/// stands behind the newest line, and has no numbers.
 pub fn page_of(term: &Term, wish: &ReadWish) -> OutputPage {
+    let screen = if wish.is_screen || term.is_alt_screen() { shown_lines(term) } else { Vec::new() };
     if wish.is_screen {
-        let mut lines = term.screen_text();
-        while lines.last().is_some_and(|line| line.trim().is_empty()) {
-            lines.pop();
-        }
-        let skipped = lines.len().saturating_sub(wish.limit);
+        let skipped = screen.len().saturating_sub(wish.limit);
         return OutputPage {
-            lines: lines.split_off(skipped),
+            lines: last(screen, wish.limit),
             is_truncated: skipped > 0,
             ..OutputPage::default()
         };
     }
     let all = term.text_lines(u64::MAX, 0);
-    let tail = all.end.saturating_sub(wish.limit as u64);
+    let tail = all.end.saturating_sub(wish.limit.saturating_sub(screen.len()) as u64);
     let text = term.text_lines(wish.cursor.unwrap_or(tail), wish.limit);
     let next = text.first + text.lines.len() as u64;
-    OutputPage {
-        is_truncated: text.first > text.oldest || next < text.end,
-        lines: text.lines,
-        oldest: text.oldest,
-        next,
-        latest: text.end,
-        is_archived: false,
+    let room = if next < text.end { 0 } else { wish.limit - text.lines.len() };
+    let is_truncated = text.first > text.oldest || next < text.end || screen.len() > room;
+    let mut lines = text.lines;
+    lines.extend(last(screen, room));
+    OutputPage { is_truncated, lines, oldest: text.oldest, next, latest: text.end, is_archived: false }
+}
+
+/// The rows of the screen without the blank ones at its end.
+fn shown_lines(term: &Term) -> Vec<String> {
+    let mut lines = term.screen_text();
+    while lines.last().is_some_and(|line| line.trim().is_empty()) {
+        lines.pop();
     }
+    lines
+}
+
+fn last(mut lines: Vec<String>, limit: usize) -> Vec<String> {
+    lines.split_off(lines.len().saturating_sub(limit))
 }
 
 fn is_typing(event: &InputEvent) -> bool {
@@ -453,6 +469,7 @@ fn leaves_draft(event: &InputEvent, had_draft: bool) -> bool {
 mod tests {
     use super::*;
     use crate::base::input::{KeyEvent, Mods};
+    use crate::pty::term::TermConfig;
 
     #[test]
     fn a_draft_stands_until_it_is_sent_or_cleared() {
@@ -472,5 +489,25 @@ mod tests {
         check(key(Key::Enter, false, false), false);
         check(InputEvent::Paste(String::from("x")), true);
         check(key(Key::Char('c'), true, false), false);
+    }
+
+    #[test]
+    fn what_a_full_screen_program_shows_stands_behind_the_lines_until_it_ends() {
+        let mut term = Term::new(TermSize::clamped(4, 20), TermConfig::default());
+        term.process(b"1\r\n2\r\n3\r\n4\r\n5\r\n\x1b[?1049h\x1b[Hshown\r\nnow");
+        let page = |term: &Term, cursor, limit| page_of(term, &ReadWish { cursor, limit, is_screen: false });
+        let whole = page(&term, Some(0), usize::MAX);
+        assert_eq!(whole.lines, ["1", "2", "shown", "now"]);
+        assert_eq!((whole.next, whole.latest, whole.is_truncated), (2, 2, false));
+        let tail = page(&term, None, 3);
+        assert_eq!(
+            (tail.lines, tail.is_truncated),
+            (["2", "shown", "now"].map(str::to_owned).to_vec(), true)
+        );
+        assert_eq!(page(&term, None, 1).lines, ["now"]);
+        assert_eq!(page(&term, Some(0), 1).lines, ["1"]);
+        assert_eq!(page(&term, Some(2), 9).lines, ["shown", "now"]);
+        term.process(b"\x1b[?1049lbye");
+        assert_eq!(page(&term, Some(whole.latest), 9).lines, ["3", "4", "5", "bye"]);
     }
 }

@@ -249,12 +249,22 @@ impl Terminals {
         pane.inner().end
     }
 
-    /// Keeps the text of a terminal that is closed, and forgets the rest. Gives `captured` or `empty`.
-    pub fn archive(&self, terminal: &TerminalId, incarnation: &str) -> &'static str {
+    /// Keeps the text of a terminal that is closed, and forgets the rest. `fleeting` is what was there
+    /// before the end, see [`Pane::fleeting_output`]. Gives `captured` or `empty`.
+    pub fn archive(
+        &self,
+        terminal: &TerminalId,
+        incarnation: &str,
+        fleeting: Option<OutputPage>,
+    ) -> &'static str {
         let dir = self.folder(terminal);
-        let all = ReadWish { cursor: Some(0), limit: usize::MAX, is_screen: false };
-        let Some(page) = self.read_output(terminal, &all) else { return "empty" };
-        let text = page.lines.join("\n");
+        let fleeting = fleeting.unwrap_or_default();
+        let rest = ReadWish { cursor: Some(fleeting.latest), limit: usize::MAX, is_screen: false };
+        let Some(page) = self.read_output(terminal, &rest) else { return "empty" };
+        // A program that was killed has left its screen as it was.
+        let is_same = fleeting.lines.ends_with(&page.lines);
+        let lines = if is_same { fleeting.lines } else { [fleeting.lines, page.lines].concat() };
+        let text = lines.join("\n");
         let saved =
             archive::save(&dir, terminal.as_str(), incarnation, &text, &["dcap_"], Clock::System.now());
         match saved.or_log("keep the output of a closed terminal") {

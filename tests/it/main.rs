@@ -7,6 +7,7 @@ mod crash;
 mod holder;
 mod lifecycle;
 mod mail;
+mod rig;
 mod support;
 mod terminal;
 mod transcripts;

@@ -83,14 +83,15 @@ pub(super) fn close(terminals: &Terminals, row: &Terminal) -> Outcome {
     let Some(pane) = terminals.pane(&row.id) else {
         return Outcome::TerminalClosed {
             end: row.end.clone(),
-            archive: terminals.archive(&row.id, &incarnation).to_owned(),
+            archive: terminals.archive(&row.id, &incarnation, None).to_owned(),
         };
     };
+    let fleeting = if pane.inner().end.is_none() { pane.fleeting_output() } else { None };
     let Some(end) = terminals.end(&pane) else {
         return Outcome::Unknown { message: String::from("the process did not end in time") };
     };
     drop(pane);
-    let archive = terminals.archive(&row.id, &incarnation).to_owned();
+    let archive = terminals.archive(&row.id, &incarnation, fleeting).to_owned();
     Outcome::TerminalClosed { end: Some(process_end(end)), archive }
 }
 

@@ -19,7 +19,7 @@ impl Sandbox {
     /// Folders only; nothing runs yet.
     pub fn new() -> Self {
         let sandbox = Self { root: tempfile::tempdir().unwrap() };
-        for dir in [sandbox.repo(), sandbox.agents()] {
+        for dir in [sandbox.repo(), sandbox.agents(), sandbox.scratch()] {
             std::fs::create_dir_all(dir).unwrap();
         }
         sandbox
@@ -62,6 +62,20 @@ impl Sandbox {
     /// Where new worktrees go.
     pub fn trees(&self) -> PathBuf {
         self.root.path().join("trees")
+    }
+
+    /// An agent, new or with other values for a built-in one: the text of its preset file; it never
+    /// asks before it acts.
+    pub fn set_agent(&self, id: &str, preset: &str) {
+        std::fs::write(self.agents().join(format!("{id}.toml")), preset).unwrap();
+        let config = self.root.path().join("config/orca/config.toml");
+        let settings = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(&config, format!("{settings}[agents.{id}]\npermission = \"auto\"\n")).unwrap();
+    }
+
+    /// A folder for whatever else the test needs.
+    pub fn scratch(&self) -> PathBuf {
+        self.root.path().join("scratch")
     }
 
     fn agents(&self) -> PathBuf {

@@ -180,12 +180,19 @@ pub fn plan(preset: &Preset, options: &LaunchOptions<'_>) -> Result<LaunchPlan, 
         env.extend(map.iter().map(|(name, value)| (name.clone(), filled(value, options))));
     };
     add_env(&preset.env);
-    add_env(&preset.orca_env);
+    // An agent that never asks needs no leave for orca, and gemini would refuse all that is not listed.
+    let has_auto = !preset.auto_args.is_empty() || !preset.auto_env.is_empty();
+    let asks = options.permission == PermissionMode::Manual || !has_auto;
+    if asks {
+        add_env(&preset.orca_env);
+    }
     if options.is_worker {
         add_env(&preset.worker_env);
         argv.extend(fill(&preset.worker_args));
     }
-    argv.extend(fill(&preset.orca_args));
+    if asks {
+        argv.extend(fill(&preset.orca_args));
+    }
     if options.permission == PermissionMode::Auto {
         add_env(&preset.auto_env);
         argv.extend(fill(&preset.auto_args));
@@ -344,6 +351,7 @@ resume_args = ["--resume", "{session}"]
         assert_eq!(plan.argv.last().map(String::as_str), Some("--yolo"));
         assert_eq!(plan.env.get("MODE").map(String::as_str), Some("auto"));
         assert!(!plan.argv.contains(&String::from("--no-ask")));
+        assert!(!plan.argv.contains(&String::from("--settings")), "gemini takes it for all that is allowed");
     }
 
     #[test]

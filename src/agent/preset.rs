@@ -59,7 +59,8 @@ pub struct Preset {
     pub env: BTreeMap<String, String>,
     #[serde(default)]
     pub unset_env: Vec<String>,
-    /// Lets `orca` itself through where the agent asks before running commands.
+    /// Lets `orca` itself through where the agent asks before running commands; not used together with
+    /// `auto_args`.
     #[serde(default)]
     pub orca_args: Vec<String>,
     #[serde(default)]

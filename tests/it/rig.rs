@@ -279,6 +279,11 @@ fn codex_takes_a_task() {
 }
 
 #[test]
+fn gemini_takes_a_task() {
+    takes_a_task("gemini");
+}
+
+#[test]
 fn claude_code_asks_and_uses_the_answer() {
     asks("claude");
 }

@@ -105,6 +105,11 @@ impl Canvas {
         usize::from(number).checked_sub(1).and_then(|index| self.links.get(index))
     }
 
+    /// Whether link numbers mean the same in both.
+    pub fn has_links_of(&self, other: &Self) -> bool {
+        self.links == other.links
+    }
+
     /// The cells of one row with their extras.
     pub fn row(&self, row: u16) -> (&[Cell], &[Extra]) {
         let n_cols = usize::from(self.area().width);

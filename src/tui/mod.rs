@@ -40,6 +40,8 @@ use tokio::time::Instant;
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);
+/// How long a frame waits for the echo of a key, so that one frame shows both.
+const ECHO: Duration = Duration::from_millis(3);
 /// Between two tries to reach a server that went away.
 const RETRY: Duration = Duration::from_millis(500);
 /// Host events that wait at most; a full queue slows the reader.
@@ -93,6 +95,8 @@ impl Screen {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let (mut may_draw_at, mut is_dirty) = (Instant::now(), true);
+        // Set from a key until the server's next screen, which shows it most likely.
+        let mut is_echo_due = false;
         self.take(Msg::Tick(Clock::System.now()))?;
         while !self.is_over {
             let tick = Duration::from_millis(self.model.next_tick_ms());
@@ -113,6 +117,26 @@ impl Screen {
             self.take(Msg::Tick(Clock::System.now()))?;
             match msg {
                 Some(Event::Msg(msg)) => {
+                    match msg {
+                        Msg::Key(_) | Msg::Paste(_) => {
+                            is_echo_due = true;
+                            if !is_dirty {
+                                may_draw_at = may_draw_at.max(Instant::now() + ECHO);
+                            }
+                        }
+                        // Whoever types sees it at once, also beside a flood.
+                        Msg::Screen { .. } if std::mem::take(&mut is_echo_due) => {
+                            may_draw_at = Instant::now();
+                        }
+                        Msg::Screen { .. }
+                        | Msg::Mouse(_)
+                        | Msg::HostFocus(_)
+                        | Msg::Resize { .. }
+                        | Msg::Host(_)
+                        | Msg::Server(_)
+                        | Msg::Lost { .. }
+                        | Msg::Tick(_) => {}
+                    }
                     self.take(msg)?;
                     is_dirty = true;
                 }
@@ -120,9 +144,11 @@ impl Screen {
                 None => is_dirty = true,
             }
             if is_dirty && Instant::now() >= may_draw_at {
-                self.draw()?;
                 is_dirty = false;
-                may_draw_at = Instant::now() + FRAME;
+                // A frame that changed nothing delays none after it.
+                if self.draw()? {
+                    may_draw_at = Instant::now() + FRAME;
+                }
             }
         }
         Ok(())
@@ -149,9 +175,14 @@ impl Screen {
         Ok(())
     }
 
-    fn draw(&mut self) -> std::io::Result<()> {
+    /// Gives whether anything was written.
+    fn draw(&mut self) -> std::io::Result<bool> {
         let bytes = self.painter.frame(self.model.draw());
-        if bytes.is_empty() { Ok(()) } else { self.host.write(&bytes) }
+        if bytes.is_empty() {
+            return Ok(false);
+        }
+        self.host.write(&bytes)?;
+        Ok(true)
     }
 }
 

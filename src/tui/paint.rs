@@ -118,10 +118,15 @@ impl Painter {
         if shown.is_none() {
             writer.out.push_str("\x1b[0m\x1b[2J");
         }
-        let blank = Canvas::new(next.area().width, next.area().height);
-        let before = shown.as_ref().unwrap_or(&blank);
-        for row in 0..next.area().height {
-            writer.row(row, &slots(before, row), &slots(&next, row));
+        let blank = shown.is_none().then(|| Canvas::new(next.area().width, next.area().height));
+        if let Some(before) = shown.as_ref().or(blank.as_ref()) {
+            let has_same_links = before.has_links_of(&next);
+            for row in 0..next.area().height {
+                // Most rows of most frames are the same.
+                if !has_same_links || before.row(row) != next.row(row) {
+                    writer.row(row, &slots(before, row), &slots(&next, row));
+                }
+            }
         }
         let old_cursor = shown.as_ref().map(|shown| shown.cursor);
         let text = writer.finish(old_cursor, next.cursor);

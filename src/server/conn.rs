@@ -214,8 +214,9 @@ impl Job {
     async fn run(self, request: Request) {
         let id = request.id.clone();
         let mut answer = std::pin::pin!(self.answer(request));
-        let mut keepalive = tokio::time::interval(KEEPALIVE);
-        keepalive.tick().await;
+        // Not `interval`: its first tick is due at once, which the timer rounds up to a millisecond
+        // of waiting in every call.
+        let mut keepalive = tokio::time::interval_at(tokio::time::Instant::now() + KEEPALIVE, KEEPALIVE);
         let answer = loop {
             tokio::select! {
                 answer = &mut answer => break answer,

@@ -57,7 +57,8 @@ pub fn run(place: &Place, options: Options) -> Result<(), ErrorBody> {
             .next_step("orca status --json")
             .next_step("orca --help"));
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    // One thread: each hop to another costs a key its echo.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| broken("start the screen", &error))?;
     let result = runtime.block_on(attached(place, options));
     // The reader of host events blocks until the next key; it ends with the process.

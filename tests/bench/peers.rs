@@ -76,7 +76,11 @@ fn emulation() {
         }
         n_bytes += bytes.len();
     }
-    println!("{:<42}{:>10.1}", "agent output parsed, MB/s", n_bytes as f64 / 1e6 / began.elapsed().as_secs_f64());
+    println!(
+        "{:<42}{:>10.1}",
+        "agent output parsed, MB/s",
+        n_bytes as f64 / 1e6 / began.elapsed().as_secs_f64()
+    );
     let (began, mut n_frames) = (Instant::now(), 0_u32);
     while began.elapsed() < Duration::from_millis(500) {
         let mut rows = PaneRows::new();

@@ -33,6 +33,9 @@ struct Numbers {
     per_pane_mb: f64,
 }
 
+/// One of the numbers.
+type Of = fn(&Numbers) -> f64;
+
 fn main() {
     // `cargo test --all-targets` builds this and runs it without the flag.
     if !std::env::args().any(|word| word == "--bench") {
@@ -42,7 +45,7 @@ fn main() {
     let tmux = Peer::tmux().map(|peer| measure(&peer));
     let orca = measure(&Peer::orca());
     println!("\n{:<42}{:>10}{:>10}{:>8}", "", "orca", "tmux", "ratio");
-    let rows: [(&str, fn(&Numbers) -> f64); 7] = [
+    let rows: [(&str, Of); 7] = [
         ("client start to the prompt, ms", |n| n.attach_ms),
         ("echo of a key p50, ms", |n| n.echo_p50_ms),
         ("echo of a key p99, ms", |n| n.echo_p99_ms),

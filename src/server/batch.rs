@@ -11,7 +11,8 @@ use crate::ops::cx::{Act, Leftovers};
 use crate::ops::error::{OpError, store_body};
 use crate::proto::error::ErrorBody;
 use crate::proto::event::{Change, LiveRow, RowView};
-use crate::store::tx::Tx;
+use crate::store::rows::Row;
+use crate::store::tx::{Touched, Tx};
 use crate::store::{Store, StoreError};
 use serde_json::Value;
 
@@ -33,6 +34,8 @@ pub struct Batch {
     pub live: Vec<LiveRow>,
     pub replies: Replies,
     pub acts: Vec<Act>,
+    /// Effects that are open no more: done, or withdrawn.
+    gone_effects: Vec<String>,
     /// Terminals whose end is in this batch; their holders may go after it.
     pub ended: Vec<TerminalId>,
     /// Runs whose waiting consumers are to be let go.
@@ -94,6 +97,10 @@ pub fn views(tx: &Tx) -> Result<Views, OpError> {
 impl Batch {
     /// Takes over the transaction of a command that succeeded.
     pub fn hold(&mut self, tx: Tx, left: Leftovers, views: Views) {
+        let is_gone_effect =
+            |touched: &&Touched| touched.is_gone && touched.table == <OpenEffect as Row>::NAME;
+        self.gone_effects
+            .extend(tx.touched().iter().filter(is_gone_effect).map(|touched| touched.key.clone()));
         self.news.tables.extend(tx.touched().iter().map(|touched| touched.table));
         self.change.rows.extend(views.rows);
         self.change.gone.extend(views.gone);
@@ -144,6 +151,7 @@ impl Batch {
             change: self.change,
             replies: self.replies,
             effects: self.effects,
+            gone_effects: self.gone_effects,
             acts: self.acts,
             ended: self.ended,
             attached: self.attached,
@@ -159,6 +167,7 @@ pub struct Done {
     pub change: Changed,
     pub replies: Replies,
     pub effects: Vec<OpenEffect>,
+    pub gone_effects: Vec<String>,
     pub acts: Vec<Act>,
     pub ended: Vec<TerminalId>,
     pub attached: Vec<Subscriber>,

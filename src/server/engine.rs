@@ -387,7 +387,8 @@ impl Engine {
     }
 
     fn tell(&mut self, done: Done) {
-        let Done { change, replies, effects, acts, ended, attached, resyncs, is_written: _ } = done;
+        let Done { change, replies, effects, gone_effects, acts, ended, attached, resyncs, is_written: _ } =
+            done;
         if !change.is_empty() {
             self.hub.publish(change.into_change(self.clock.now()));
         }
@@ -396,6 +397,7 @@ impl Engine {
             drop(reply.send(answer));
         }
         effects.into_iter().for_each(|effect| self.begin(effect));
+        gone_effects.iter().for_each(|id| self.effects.forget(id));
         acts.into_iter().for_each(|act| self.act(act));
         ended.iter().for_each(|terminal| self.terminals.collected(terminal));
         attached.into_iter().for_each(|subscriber| self.attach(subscriber));

@@ -87,6 +87,7 @@ fn serve(
     let runtime_id = format!("rt_{}", uuid::Uuid::new_v4().simple());
     let effects = Effects {
         inbox: inbox.clone(),
+        open: Arc::default(),
         terminals: Arc::clone(&terminals),
         program: boot::own_path(),
         worktrees: WorktreePlaces {

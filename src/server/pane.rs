@@ -259,6 +259,14 @@ impl Pane {
         self.wake();
     }
 
+    /// Takes prompts that wait and were not begun out of the queue. Says whether there was one.
+    pub fn withdraw_prompts(&self) -> bool {
+        let mut queue = self.queue();
+        let n_before = queue.items.len();
+        queue.items.retain(|item| !matches!(item, Item::Prompt(steps) if is_fresh(steps)));
+        queue.items.len() < n_before
+    }
+
     /// Sets the size of the terminal, if it is another one.
     pub fn resize(&self, size: TermSize) {
         let mut inner = self.inner();
@@ -394,6 +402,11 @@ impl Pane {
             inner = self.changed.wait_timeout(inner, turn).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
+}
+
+/// Nothing of the prompt was typed yet.
+pub fn is_fresh(steps: &VecDeque<Step>) -> bool {
+    steps.iter().any(|step| matches!(step, Step::Paste(_)))
 }
 
 fn activity_word(state: AgentState) -> &'static str {

@@ -5,7 +5,7 @@
 //! synchronized updates are published as one, at the latest after 150 ms (terminal.md 5.5).
 
 use super::command::{Command, Inbox};
-use super::pane::{Inner, Item, Order, Pane, Queue};
+use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
 use crate::agent::detect::{ProgramStatus, Progress};
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
@@ -419,11 +419,6 @@ impl Pump {
         }
         true
     }
-}
-
-/// Nothing of the prompt was typed yet.
-fn is_fresh(steps: &std::collections::VecDeque<Step>) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Paste(_)))
 }
 
 /// A segment that is full is followed by a new one, which begins with the whole screen.

@@ -7,13 +7,15 @@ mod worktree;
 
 use super::command::{Command, Inbox};
 use super::fault::{self, Point};
+use super::pane::lock;
 use super::terminals::Terminals;
 use crate::base::report::OrLog as _;
 use crate::git::name::{BranchPrefix, Layout};
 use crate::model::effect::{Effect, OpenEffect, Outcome};
 use crate::model::terminal::Terminal;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// What effects need of the server.
 #[derive(Debug, Clone)]
@@ -22,6 +24,8 @@ pub struct Effects {
     pub terminals: Arc<Terminals>,
     pub program: PathBuf,
     pub worktrees: WorktreePlaces,
+    /// The ids of effects that were begun and are still wanted.
+    pub open: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// Where new worktrees go and what their branches are called, as the settings have it.
@@ -35,6 +39,7 @@ pub struct WorktreePlaces {
 impl Effects {
     /// Begins an effect. `terminal` is the row of the terminal it is about, where it is about one.
     pub fn begin(&self, open: OpenEffect, terminal: Option<Terminal>) {
+        lock(&self.open).insert(open.id.to_string());
         let effects = self.clone();
         let begun = std::thread::Builder::new().name(String::from("orca-effect")).spawn(move || {
             fault::pass(Point::BeforeEffect);
@@ -43,6 +48,11 @@ impl Effects {
             effects.tell(&open, outcome);
         });
         begun.or_log("begin an effect; the next server tries it again");
+    }
+
+    /// An effect is wanted no more: it has its outcome, or whoever wanted it was given up.
+    pub fn forget(&self, id: &str) {
+        lock(&self.open).remove(id);
     }
 
     fn run(&self, open: &OpenEffect, terminal: Option<Terminal>) -> Outcome {
@@ -59,7 +69,8 @@ impl Effects {
             }
             Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
                 let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
-                prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked)
+                let is_wanted = || lock(&self.open).contains(open.id.as_str());
+                prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked, &is_wanted)
             }
             Effect::CloseTerminal { .. } => {
                 terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row))

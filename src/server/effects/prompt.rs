@@ -16,13 +16,15 @@ const WATCH: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Delivers a brief. `tell_blocked` is called once if something on the screen, or a person's draft,
-/// holds it back; it is typed when the way is free.
+/// holds it back; it is typed when the way is free, unless `is_wanted` says that its attempt was given
+/// up meanwhile.
 pub(super) fn deliver(
     terminals: &Terminals,
     terminal: &TerminalId,
     text: &str,
     timeout_ms: u64,
     tell_blocked: &dyn Fn(String),
+    is_wanted: &dyn Fn() -> bool,
 ) -> Outcome {
     let Some(pane) = terminals.pane(terminal) else {
         return Outcome::Failed {
@@ -34,7 +36,7 @@ pub(super) fn deliver(
         Some(preset) => prompt::injection(preset, text),
         None => vec![Step::Paste(text.to_owned()), Step::Settle { ms: 300 }, Step::Enter],
     };
-    if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked) {
+    if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked, is_wanted) {
         return ended;
     }
     let again = steps.iter().find_map(|step| match step {
@@ -42,7 +44,9 @@ pub(super) fn deliver(
         Step::AwaitReady { .. } | Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => None,
     });
     pane.push(Item::Prompt(steps.into_iter().filter(is_typed).collect()));
-    await_typed(&pane, tell_blocked);
+    if !await_typed(&pane, tell_blocked, is_wanted) {
+        return withdrawn();
+    }
     let is_working = |state: AgentState| state == AgentState::Working || state.is_blocked();
     let first = again.map_or(WATCH, Duration::from_millis);
     let mut is_confirmed = pane.wait_until(first, |inner| is_working(inner.state) || inner.end.is_some());
@@ -58,7 +62,12 @@ pub(super) fn deliver(
 
 /// Waits until the agent takes text. Past the deadline the text is typed all the same, except into a
 /// dialog, which holds it back for as long as it stands.
-fn await_ready(pane: &Pane, deadline: Duration, tell_blocked: &dyn Fn(String)) -> Option<Outcome> {
+fn await_ready(
+    pane: &Pane,
+    deadline: Duration,
+    tell_blocked: &dyn Fn(String),
+    is_wanted: &dyn Fn() -> bool,
+) -> Option<Outcome> {
     let began = Instant::now();
     let mut has_told = false;
     loop {
@@ -71,6 +80,9 @@ fn await_ready(pane: &Pane, deadline: Duration, tell_blocked: &dyn Fn(String)) -
                 code: String::from("terminal_gone"),
                 message: String::from("the agent ended before it could be given its brief"),
             });
+        }
+        if !is_wanted() {
+            return Some(withdrawn());
         }
         if state.is_blocked() {
             if !has_told {
@@ -90,8 +102,16 @@ fn is_quiet(pane: &Pane) -> bool {
     facts.last_output_at.is_some_and(|at| now.since_ms(at) >= QUIET.as_millis() as u64)
 }
 
+fn withdrawn() -> Outcome {
+    Outcome::Failed {
+        code: String::from("dispatch_inactive"),
+        message: String::from("the brief was withdrawn"),
+    }
+}
+
 /// Waits until the prompt has left the queue; a person's draft may hold it for as long as it stands.
-fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String)) {
+/// False: it was withdrawn before anything of it was typed.
+fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String), is_wanted: &dyn Fn() -> bool) -> bool {
     let began = Instant::now();
     let mut has_told = false;
     loop {
@@ -101,7 +121,10 @@ fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String)) {
             (has_prompt || !queue.partial.is_empty(), queue.has_draft)
         };
         if !is_waiting || pane.inner().end.is_some() {
-            return;
+            return true;
+        }
+        if !is_wanted() && pane.withdraw_prompts() {
+            return false;
         }
         if has_draft && !has_told && began.elapsed() > QUIET {
             has_told = true;

@@ -238,14 +238,13 @@ impl Terminals {
         ended.await.or_log("wait for processes to end");
     }
 
-    /// Ends the process of a terminal. Gives its end, once it is known.
+    /// Ends the process of a terminal. Gives its end, once it is recorded and the holder is gone: who
+    /// forgot the pane before that would leave the holder behind for ever.
     pub fn end(&self, pane: &Pane) -> Option<ChildEnd> {
         if pane.inner().end.is_none() {
             pane.order(Order::Kill { grace_ms: KILL_GRACE_MS });
-            pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 5_000), |inner| {
-                inner.end.is_some()
-            });
         }
+        pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 5_000), |inner| inner.is_let_go);
         pane.inner().end
     }
 

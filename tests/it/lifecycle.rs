@@ -237,3 +237,14 @@ fn nonsense_on_the_socket_costs_only_its_sender() {
     assert_eq!(response.error.unwrap().code.as_str(), "incompatible_runtime");
     assert_eq!(sandbox.server_pid(), first);
 }
+
+#[test]
+fn a_closed_terminal_leaves_no_holder_behind() {
+    let sandbox = Sandbox::new();
+    let terminals: Vec<String> = (0..12).map(|_| sandbox.shell()).collect();
+    for terminal in &terminals {
+        sandbox.ask(&["terminal", "close", "--terminal", terminal]);
+    }
+    let sockets = || std::fs::read_dir(sandbox.state().join("h")).unwrap().count();
+    until(|| (sockets() == 0).then_some(()), || format!("{} holders stay\n{}", sockets(), sandbox.log()));
+}

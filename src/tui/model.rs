@@ -11,6 +11,7 @@ use super::widget::field::Field;
 use crate::base::clock::Timestamp;
 use crate::base::grid::Row;
 use crate::base::id::{RunId, TaskId, TerminalId};
+use crate::base::input::InputEvent;
 use crate::config::Config;
 use crate::proto::screen::View;
 use crate::pty::snapshot::PaneImage;
@@ -174,6 +175,8 @@ pub struct Model {
     pub is_active: bool,
     /// A pane the person opened, focused as soon as it is known.
     pub wanted_focus: Option<TerminalId>,
+    /// What was typed for programs that are being started, in order.
+    pub early_input: Vec<(TerminalId, InputEvent)>,
 }
 
 /// Why a call was made.
@@ -226,6 +229,7 @@ impl Model {
             has_asked_shell: false,
             is_active: true,
             wanted_focus: None,
+            early_input: Vec::new(),
         }
     }
 

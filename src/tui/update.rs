@@ -22,6 +22,9 @@ use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use crate::proto::screen::{ClientFrame, View, ViewPane};
 use crate::proto::terminal::TerminalCreate;
 
+/// Keys and pastes that wait at most for a program that is being started.
+const MAX_EARLY_INPUT: usize = 1_000;
+
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = match msg {
@@ -39,6 +42,9 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     };
     cmds.extend(nav::settle_focus(model));
     tell_view(model, &mut cmds, false);
+    if !model.early_input.is_empty() {
+        cmds.extend(send_early_input(model));
+    }
     cmds
 }
 
@@ -165,11 +171,33 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
     cmds
 }
 
-/// Input for the focused program; an ended one gets nothing.
-fn to_program(model: &Model, event: InputEvent) -> Vec<Cmd> {
+/// Input for the focused program. An ended one gets nothing; for one that is being started it waits
+/// in order, because the server has nobody to type it to yet.
+fn to_program(model: &mut Model, event: InputEvent) -> Vec<Cmd> {
     let Some(terminal) = model.focus.clone() else { return Vec::new() };
-    let is_running = model.mirror.terminals.get(&terminal).is_some_and(|row| row.end.is_none());
-    if is_running { vec![Cmd::Send(ClientFrame::Input { terminal, event })] } else { Vec::new() }
+    let Some(row) = model.mirror.terminals.get(&terminal) else { return Vec::new() };
+    match row.life {
+        TerminalLife::Running => vec![Cmd::Send(ClientFrame::Input { terminal, event })],
+        TerminalLife::Starting => {
+            if model.early_input.len() < MAX_EARLY_INPUT {
+                model.early_input.push((terminal, event));
+            }
+            Vec::new()
+        }
+        TerminalLife::Exited | TerminalLife::Closed | TerminalLife::Failed | TerminalLife::Lost => Vec::new(),
+    }
+}
+
+/// Sends what was typed before a program was there, once it is; drops what has nobody any more.
+fn send_early_input(model: &mut Model) -> Vec<Cmd> {
+    let life = |id: &TerminalId| model.mirror.terminals.get(id).map(|row| row.life);
+    let early = std::mem::take(&mut model.early_input);
+    let (waiting, due): (Vec<_>, Vec<_>) =
+        early.into_iter().partition(|(id, _)| life(id) == Some(TerminalLife::Starting));
+    let due = due.into_iter().filter(|(id, _)| life(id) == Some(TerminalLife::Running));
+    let cmds = due.map(|(terminal, event)| Cmd::Send(ClientFrame::Input { terminal, event })).collect();
+    model.early_input = waiting;
+    cmds
 }
 
 /// Does an action of the prefix scope or the palette.
@@ -229,14 +257,14 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
     }
 }
 
-fn send_prefix(model: &Model) -> Vec<Cmd> {
+fn send_prefix(model: &mut Model) -> Vec<Cmd> {
     let prefix = model.keys.prefix;
     let event = KeyEvent { key: prefix.key, mods: prefix.mods, phase: KeyPhase::Press };
     to_program(model, InputEvent::Key(event))
 }
 
 /// For hosts that cannot say Shift+Enter (`terminal.md` 5.8).
-fn send_shift_enter(model: &Model) -> Vec<Cmd> {
+fn send_shift_enter(model: &mut Model) -> Vec<Cmd> {
     let mods = Mods { is_shift: true, ..Mods::NONE };
     to_program(model, InputEvent::Key(KeyEvent { key: Key::Enter, mods, phase: KeyPhase::Press }))
 }

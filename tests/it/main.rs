@@ -8,6 +8,7 @@ mod holder;
 mod lifecycle;
 mod mail;
 mod rig;
+mod screens;
 mod support;
 mod terminal;
 mod transcripts;

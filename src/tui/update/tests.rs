@@ -226,3 +226,25 @@ fn a_release_belongs_to_the_program_only() {
     }));
     assert!(!desk.model.is_prefix_on);
 }
+
+#[test]
+fn what_is_typed_before_a_program_is_there_reaches_it_in_order() {
+    let mut desk = Desk::team(120, 40);
+    let life = |desk: &mut Desk, life: &str| {
+        let mut change = Change { is_snapshot: false, ..testing::snapshot() };
+        change.rows.retain(
+            |row| matches!(row, crate::proto::event::RowView::Terminal(row) if row.handle == terminal_id(9)),
+        );
+        let mut rows = serde_json::to_value(&change.rows).unwrap();
+        rows[0]["row"]["life"] = json!(life);
+        change.rows = serde_json::from_value(rows).unwrap();
+        desk.take(Msg::Server(ServerFrame::Change(Box::new(change))));
+    };
+    life(&mut desk, "starting");
+    desk.cmds.clear();
+    desk.text("ls");
+    assert_eq!(typed(&desk), []);
+    life(&mut desk, "running");
+    let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
+    assert_eq!(keys, [Key::Char('l'), Key::Char('s')]);
+}

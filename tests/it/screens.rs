@@ -1,0 +1,146 @@
+//! The screen on the real program: a terminal of its own in front, a real server behind.
+
+use crate::support::sandbox::Sandbox;
+use crate::support::wait;
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use std::io::{Read as _, Write};
+use std::num::NonZero;
+use std::sync::{Arc, Mutex};
+
+/// An attached client and the terminal it draws on.
+struct Screen {
+    parser: Arc<Mutex<vt100::Parser>>,
+    bytes: Arc<Mutex<Vec<u8>>>,
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    child: Box<dyn Child + Send + Sync>,
+}
+
+fn size(n_rows: u16, n_cols: u16) -> PtySize {
+    PtySize { rows: n_rows, cols: n_cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn some(number: u16) -> NonZero<u16> {
+    NonZero::new(number).unwrap()
+}
+
+impl Screen {
+    fn attach(sandbox: &Sandbox, n_rows: u16, n_cols: u16) -> Self {
+        let pair = native_pty_system().openpty(size(n_rows, n_cols)).unwrap();
+        let plain = sandbox.command(&["attach"]);
+        let mut command = CommandBuilder::new(plain.get_program());
+        command.args(plain.get_args());
+        for (name, value) in plain.get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            }
+        }
+        command.env("TERM", "xterm-256color");
+        command.cwd(sandbox.repo());
+        let child = pair.slave.spawn_command(command).unwrap();
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let parser = Arc::new(Mutex::new(vt100::Parser::new(some(n_rows), some(n_cols), 0)));
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let (screen, log) = (parser.clone(), bytes.clone());
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n_read) = reader.read(&mut buffer) {
+                if n_read == 0 {
+                    break;
+                }
+                log.lock().unwrap().extend_from_slice(&buffer[..n_read]);
+                screen.lock().unwrap().process(&buffer[..n_read]);
+            }
+        });
+        let keys = pair.master.take_writer().unwrap();
+        Self { parser, bytes, master: pair.master, keys, child }
+    }
+
+    fn keys(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    fn text(&self) -> String {
+        self.parser.lock().unwrap().screen().contents()
+    }
+
+    fn wait_for(&self, wanted: &str) {
+        wait::until(
+            || self.text().contains(wanted).then_some(()),
+            || format!("{wanted:?} in\n{}", self.text()),
+        );
+    }
+
+    fn resize(&self, n_rows: u16, n_cols: u16) {
+        self.parser.lock().unwrap().screen_mut().set_size(some(n_rows), some(n_cols));
+        self.master.resize(size(n_rows, n_cols)).unwrap();
+    }
+
+    /// Waits for the end and gives the bytes written last.
+    fn wait_for_end(&mut self) -> String {
+        let ended = |screen: &mut Self| screen.child.try_wait().unwrap().map(|status| status.exit_code());
+        let code = wait::until(|| ended(self), || String::from("the client ends"));
+        assert_eq!(code, 0);
+        let restored = |bytes: &[u8]| bytes.windows(8).any(|window| window == b"\x1b[?1049l");
+        let bytes = self.bytes.clone();
+        wait::until(
+            || restored(&bytes.lock().unwrap()).then_some(()),
+            || String::from("the terminal is given back"),
+        );
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+}
+
+#[test]
+fn a_person_types_resizes_detaches_and_comes_back() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    screen.keys("echo 'he'llo; stty size\r");
+    screen.wait_for("hello");
+    screen.wait_for("22 80");
+    screen.resize(40, 120);
+    screen.wait_for("OTHER PANES");
+    screen.keys("stty size\r");
+    screen.wait_for("38 86");
+    for (n_rows, n_cols) in [(3, 12), (1, 1), (24, 80)] {
+        screen.resize(n_rows, n_cols);
+    }
+    screen.wait_for("shells");
+    screen.keys("\x02?");
+    screen.wait_for("After the prefix");
+    // Esc and a key at once would be Alt and that key.
+    screen.keys("q\x02d");
+    let bytes = screen.wait_for_end();
+    for given_back in ["\x1b[?2004l", "\x1b[?1004l", "\x1b[?1000l", "\x1b[?25h"] {
+        assert!(bytes.contains(given_back), "{given_back:?}");
+    }
+    let again = Screen::attach(&sandbox, 24, 80);
+    again.wait_for("hello");
+}
+
+#[test]
+fn a_server_that_dies_is_found_again_under_an_open_screen() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    screen.keys("echo be'fore'\r");
+    screen.wait_for("before");
+    sandbox.kill_server();
+    wait::until(
+        || sandbox.server_pid().filter(|pid| crate::support::sandbox::is_running(*pid)),
+        || sandbox.log(),
+    );
+    // Keys typed while nobody listened are lost, so one is repeated until it shows.
+    wait::until(
+        || {
+            screen.keys("echo af'ter'\r");
+            screen.text().contains("\nafter").then_some(())
+        },
+        String::new,
+    );
+    screen.keys("\x02d");
+    screen.wait_for_end();
+}

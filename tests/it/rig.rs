@@ -2,8 +2,8 @@
 //!
 //! The "model" is the scripted server of `../shared/rig`; all else is real: the agent's program, its
 //! launch by our own presets, its shell tool, our program. `ORCA_RIG` names the rig where it is not
-//! beside the repository, `ORCA_RIG_PREFIX` where `setup.sh` put the agents (`/tmp/cli`). What is
-//! missing is skipped, and that is said.
+//! beside the repository, `ORCA_RIG_PREFIX` where `setup.sh` put the agents. What is missing is
+//! skipped, and that is said.
 
 use crate::support::sandbox::{Sandbox, is_running};
 use crate::support::wait::until;
@@ -27,7 +27,12 @@ impl Play {
     fn prepare(agent: &'static str, script: &str) -> Option<Self> {
         let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/rig");
         let rig = std::env::var_os("ORCA_RIG").map_or(beside, PathBuf::from);
-        let prefix = std::env::var_os("ORCA_RIG_PREFIX").map_or(PathBuf::from("/tmp/cli"), PathBuf::from);
+        let Some(prefix) = std::env::var_os("ORCA_RIG_PREFIX").map(PathBuf::from) else {
+            skip(&format!(
+                "{agent} with {script}: ORCA_RIG_PREFIX does not say where setup.sh put the agents"
+            ));
+            return None;
+        };
         for needed in [rig.join("fake_llm.py"), prefix.join(agent).join("node_modules/.bin").join(agent)] {
             if !needed.exists() {
                 skip(&format!("{agent} with {script}: {} is missing", needed.display()));

@@ -75,10 +75,23 @@ impl From<OpError> for ErrorBody {
 pub fn store_body(error: &StoreError) -> ErrorBody {
     let message = format!("{error}.");
     match error {
-        StoreError::Damaged { .. } => {
-            ErrorBody::new(ErrorCode::StoreDamaged, message).next_step("orca status --json")
+        StoreError::Damaged { path, copy, .. } => {
+            let quote = |path: &std::path::Path| crate::base::text::shell_quote(&path.display().to_string());
+            let (file, aside) = (quote(path), quote(&path.with_extension("damaged")));
+            let step = match copy {
+                Some(copy) => format!("mv {file} {aside} && cp {} {file} && orca status", quote(copy)),
+                None => format!("mv {file} {aside} && orca status"),
+            };
+            ErrorBody::new(ErrorCode::StoreDamaged, message).next_step(step)
         }
-        StoreError::Unwritable { .. } => ErrorBody::new(ErrorCode::StoreUnwritable, message),
+        StoreError::Unwritable { path, .. } => {
+            let place = path.parent().filter(|_| path.is_absolute());
+            let step = place.map_or_else(
+                || String::from("df -h \"${ORCA_HOME:-$HOME/.local/state/orca}\""),
+                |place| format!("df -h {}", crate::base::text::shell_quote(&place.display().to_string())),
+            );
+            ErrorBody::new(ErrorCode::StoreUnwritable, message).next_step(step)
+        }
         StoreError::TooNew { .. } => ErrorBody::new(ErrorCode::IncompatibleRuntime, message),
         StoreError::Busy { .. } => {
             ErrorBody::new(ErrorCode::RuntimeUnavailable, message).next_step("orca server status")

@@ -205,7 +205,19 @@ pub struct CloseReport {
 }
 
 call!(TerminalCreate, "terminal.create", Mutation, Created, needs_place: true);
-call!(TerminalList, "terminal.list", Read, Terminals);
+
+impl crate::proto::Call for TerminalList {
+    const METHOD: &'static str = "terminal.list";
+    type Reply = Terminals;
+    fn kind(&self) -> crate::proto::CallKind {
+        // A checkout is registered when it is first seen.
+        if self.needs_place() { crate::proto::CallKind::Mutation } else { crate::proto::CallKind::Read }
+    }
+    fn needs_place(&self) -> bool {
+        self.worktree.as_deref().is_some_and(|selector| matches!(selector, "current" | "active"))
+    }
+}
+
 call!(TerminalShow, "terminal.show", Read, OneTerminal);
 call!(TerminalRead, "terminal.read", Read, ReadTerminal);
 call!(TerminalSend, "terminal.send", Mutation, SentInput);

@@ -12,6 +12,7 @@ pub mod rows;
 mod tables;
 pub mod tx;
 
+use crate::base::report::OrLog as _;
 use std::path::{Path, PathBuf};
 use tx::Tx;
 
@@ -101,25 +102,36 @@ impl Store {
     /// Opens the file at `path`, or makes it; then keeps a copy as `<path>.last-good`.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let copy = last_good(path);
-        let is_new = !path.exists();
-        if is_new {
+        let damaged = |detail| StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), detail };
+        let length = std::fs::metadata(path).map(|meta| meta.len()).ok();
+        if length.is_none() {
             make_private_file(path)?;
         }
+        // redb would make a new database of an empty file, and the next start a copy of that.
+        if length == Some(0) && copy.exists() {
+            return Err(damaged(String::from("the file is empty")));
+        }
+        // redb panics where a page is not what another page says it is.
+        let opened = std::panic::catch_unwind(|| Self::open_file(path, &copy));
+        let store = match opened {
+            Ok(Err(StoreError::Database(detail))) => return Err(damaged(detail)),
+            Ok(opened) => opened?,
+            Err(_) => return Err(damaged(String::from("its pages contradict each other"))),
+        };
+        if length.is_some_and(|length| length > 0) {
+            // Without room for a copy there is still a good database.
+            keep_copy(path, &copy).or_log("keep a copy of the database");
+        }
+        Ok(store)
+    }
+
+    fn open_file(path: &Path, copy: &Path) -> Result<Self, StoreError> {
         let database = redb::Builder::new()
             .set_cache_size(16 << 20)
             .create(path)
-            .map_err(|error| open_error(path, &copy, error))?;
+            .map_err(|error| open_error(path, copy, error))?;
         let store = Self { database };
-        let prepared = store.prepare();
-        match prepared {
-            Err(StoreError::Database(detail)) => {
-                return Err(StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), detail });
-            }
-            other => other?,
-        }
-        if !is_new {
-            keep_copy(path, &copy)?;
-        }
+        store.prepare()?;
         Ok(store)
     }
 
@@ -196,8 +208,11 @@ fn keep_copy(path: &Path, copy: &Path) -> Result<(), StoreError> {
     let unwritable =
         |io: std::io::Error| StoreError::Unwritable { path: copy.to_owned(), detail: io.to_string() };
     let temporary = copy.with_extension("copying");
-    std::fs::copy(path, &temporary).map_err(unwritable)?;
-    std::fs::rename(&temporary, copy).map_err(unwritable)
+    let kept = std::fs::copy(path, &temporary).and_then(|_| std::fs::rename(&temporary, copy));
+    if kept.is_err() {
+        drop(std::fs::remove_file(&temporary)); // may never have been made
+    }
+    kept.map_err(unwritable)
 }
 
 #[cfg(test)]
@@ -217,6 +232,38 @@ mod tests {
             other => panic!("{other:?}"),
         }
         assert_eq!(std::fs::read(&path).unwrap(), damage);
+    }
+
+    #[test]
+    fn an_emptied_file_is_not_taken_for_a_new_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        drop(Store::open(&path).unwrap());
+        drop(Store::open(&path).unwrap());
+        std::fs::write(&path, b"").unwrap();
+        assert!(matches!(Store::open(&path), Err(StoreError::Damaged { .. })));
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn overwritten_pages_are_damage_and_no_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        drop(Store::open(&path).unwrap());
+        drop(Store::open(&path).unwrap());
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.iter_mut().skip(4096).for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(Store::open(&path), Err(StoreError::Damaged { copy: Some(_), .. })));
+    }
+
+    #[test]
+    fn a_copy_that_cannot_be_kept_stops_nobody() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        drop(Store::open(&path).unwrap());
+        std::fs::create_dir_all(dir.path().join("orca.redb.last-good/full")).unwrap();
+        assert!(Store::open(&path).is_ok());
     }
 
     #[test]

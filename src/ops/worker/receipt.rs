@@ -5,7 +5,7 @@ use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::plan;
 use crate::model::task::Task;
-use crate::model::worker::{Placement, Worker, WorkerState};
+use crate::model::worker::{Placement, Stage, Worker, WorkerState};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::OpError;
 use crate::ops::{reply, settle};
@@ -29,7 +29,9 @@ fn receipt(tried: &Task, dispatch: &Dispatch, worker: &Worker, timeout_ms: u64) 
     let state = match worker.state {
         WorkerState::Ready | WorkerState::Succeeded => "ready",
         // A worker that reported failure already had been started well.
-        WorkerState::Failed if worker.failed_stage.is_none() => "ready",
+        WorkerState::Failed if worker.failed_stage.is_none() && worker.stage != Stage::ProcessExited => {
+            "ready"
+        }
         WorkerState::Failed | WorkerState::Stopping | WorkerState::Stopped | WorkerState::Abandoned => {
             "failed"
         }

@@ -14,7 +14,7 @@ use crate::client::find::Place;
 use crate::config::env::Environment;
 use crate::proto::envelope::{Origin, Response};
 use crate::proto::error::ErrorBody;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 use out::Out;
 use std::ffi::OsString;
 use verb::Session;
@@ -95,7 +95,7 @@ pub fn main(argv: &[OsString]) -> u8 {
     };
     let transport = &mut client;
     let new_request_id = &mut new_request_id;
-    run(&orca, &mut Session { transport, out, is_json: orca.json, origin, new_request_id })
+    run(&orca, &mut Session { transport, out, is_json: orca.json, argv, origin, new_request_id })
 }
 
 /// Help and version are no errors; the rest is, on standard output as an envelope with `--json`.
@@ -105,7 +105,21 @@ fn print_syntax_error(error: &clap::Error, argv: &[OsString], out: &mut Out<'_>)
         return 0;
     }
     let is_json = argv.iter().any(|word| word == "--json");
-    verbs::print_failure(&syntax_error(error), is_json, out)
+    verbs::print_failure(&syntax_error(error, argv), is_json, out)
+}
+
+/// The command that shows the help of what was called, as far as the words go: `orca worktree --help`.
+pub fn help_of(argv: &[OsString]) -> String {
+    let is_verb = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let words = argv.iter().skip(1).filter_map(|word| word.to_str());
+    let path = words.take_while(|word| is_verb(word) && !word.starts_with('-')).take(2);
+    let known = path.fold((Orca::command(), String::from("orca")), |(group, line), word| {
+        match group.find_subcommand(word).cloned() {
+            Some(found) => (found, format!("{line} {word}")),
+            None => (group, line),
+        }
+    });
+    format!("{} --help", known.1)
 }
 
 /// Runs a parsed command that needs a server.
@@ -126,12 +140,12 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
 }
 
 /// What clap refused, in the words of the contract.
-pub fn syntax_error(error: &clap::Error) -> Response {
+pub fn syntax_error(error: &clap::Error, argv: &[OsString]) -> Response {
     let message = error.render().to_string();
     let message = message.strip_prefix("error: ").unwrap_or(&message).trim().to_owned();
     Response::new(
         "local",
         None,
-        Err(ErrorBody::new(ErrorCode::InvalidArgument, message).next_step("orca --help")),
+        Err(ErrorBody::new(ErrorCode::InvalidArgument, message).next_step(help_of(argv))),
     )
 }

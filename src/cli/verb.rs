@@ -2,16 +2,21 @@
 
 use super::out::Out;
 use super::transport::Transport;
+use crate::base::code::ErrorCode;
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
 use std::path::Path;
+
+use std::ffi::OsString;
 
 /// What a verb knows of where it was called.
 pub struct Session<'a> {
     pub transport: &'a mut dyn Transport,
     pub out: Out<'a>,
     pub is_json: bool,
+    /// The command line, for the help that an error points to.
+    pub argv: &'a [OsString],
     /// What the environment says of the caller.
     pub origin: Origin,
     /// Makes the id of a request that carries none.
@@ -137,7 +142,14 @@ pub fn ask<C: Call>(
     }
 }
 
-/// Prints a failure. Exit code 1.
+/// Prints a failure; a bad argument without a next step of its own points to the verb's help. Exit
+/// code 1.
 pub fn fail(session: &mut Session<'_>, response: &Response) -> u8 {
-    super::verbs::print_failure(response, session.is_json, &mut session.out)
+    let mut response = response.clone();
+    let needs_step =
+        |error: &ErrorBody| error.code == ErrorCode::InvalidArgument && error.next_steps().is_empty();
+    response.error = response
+        .error
+        .map(|error| if needs_step(&error) { error.next_step(super::help_of(session.argv)) } else { error });
+    super::verbs::print_failure(&response, session.is_json, &mut session.out)
 }

@@ -143,6 +143,12 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
         return terminal::created(cx, &id);
     }
     let result: Option<Value> = cx.tx.meta(&format!("result {effect}"))?;
+    let opened = result.as_ref().and_then(|result| result["terminalId"].as_str());
+    if let Some(terminal) = opened
+        && caller::named_terminal(cx, terminal)?.life == TerminalLife::Starting
+    {
+        return Ok(Answer::Wait(wait));
+    }
     worktree::made(cx, &result.unwrap_or_else(|| then.clone()))
 }
 

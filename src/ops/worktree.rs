@@ -10,6 +10,7 @@ use crate::base::text;
 use crate::model::effect::{CreateWorktree, Effect};
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
+use crate::model::terminal::TerminalLife;
 use crate::model::worktree::{Worktree, worktree_id};
 use crate::proto::worktree::{
     Lineage, OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, StartupTerminal, WorktreeCreate,
@@ -187,10 +188,19 @@ pub fn made(cx: &Cx<'_>, then: &Value) -> Result<Answer, OpError> {
     }
     let worktree = wanted.worktree_id.as_deref().map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten();
     let worktree = worktree.ok_or_else(|| OpError::Bug(String::from("the worktree is not there")))?;
+    let opened = wanted.terminal_id.as_ref().map(|id| caller::named_terminal(cx, id.as_str())).transpose()?;
+    let failed = opened.filter(|terminal| terminal.life == TerminalLife::Failed);
+    let warnings = failed.map(|terminal| {
+        let why = terminal.title.unwrap_or_default();
+        format!(
+            "The worktree stands, but {} did not start: {why}",
+            wanted.agent.as_deref().unwrap_or("its shell")
+        )
+    });
     reply(&WorktreeMade {
         lineage: worktree.parent_worktree_id.clone().map(|parent_worktree_id| Lineage { parent_worktree_id }),
         worktree: view::worktree(&cx.tx, &worktree)?,
-        warnings: Vec::new(),
+        warnings: warnings.into_iter().collect(),
         setup_state: wanted.setup_state,
         startup_terminal: wanted.terminal_id.clone().map(|handle| StartupTerminal { handle }),
         agent_terminal_handle: wanted.terminal_id.filter(|_| wanted.agent.is_some()),

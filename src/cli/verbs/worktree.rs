@@ -136,6 +136,7 @@ impl Verb for WorktreeCreateArgs {
     }
     fn text(&self, reply: &WorktreeMade) -> String {
         let mut text = format!("created {}\nsetup {}", line(&reply.worktree), reply.setup_state);
+        text.extend(reply.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
         if let Some(terminal) = &reply.startup_terminal {
             text.push_str(&format!("\nterminal {}", terminal.handle));
         }

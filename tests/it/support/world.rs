@@ -290,13 +290,14 @@ impl World {
                     transport: self,
                     out: Out { stdout: &mut stdout, stderr: &mut stderr },
                     is_json: parsed.json,
+                    argv: &argv,
                     origin,
                     new_request_id: &mut ids,
                 };
                 orca::cli::run(&parsed, &mut session)
             }
             Err(error) => {
-                let response = orca::cli::syntax_error(&error);
+                let response = orca::cli::syntax_error(&error, &argv);
                 stderr.extend(response.error.unwrap().message.as_bytes());
                 1
             }

@@ -80,7 +80,7 @@ fn plain_worktree(
                 worktree::add(cx, &made, &wanted.repo_id, wanted.parent_worktree_id.clone(), names, None)?;
             wanted.worktree_id = Some(added.id.clone());
             let id = TerminalId::new(cx.ids);
-            let mut new = terminal::NewTerminal {
+            let mut new = terminal::create::NewTerminal {
                 title: Some(added.display_name.clone()),
                 worktree: added,
                 agent: wanted.agent.clone(),
@@ -106,7 +106,7 @@ fn plain_worktree(
                     BriefDelivery::Argument | BriefDelivery::None => {}
                 }
             }
-            let mut terminal = terminal::add(cx, id, new)?;
+            let mut terminal = terminal::create::add(cx, id, new)?;
             terminal.launch.brief_file = brief_file;
             cx.tx.put(&terminal)?;
             wanted.terminal_id = Some(terminal.id.clone());
@@ -132,7 +132,7 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
         return Err(OpError::Bug(String::from("not a wait for an effect")));
     };
     if then["verb"] == "terminal.close" {
-        return terminal::closed(cx, wait, wake);
+        return terminal::close::closed(cx, wait, wake);
     }
     if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
         return Ok(Answer::Wait(wait));
@@ -140,7 +140,7 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     if then["verb"] == "terminal.create" {
         let id = then["terminal"].as_str().and_then(|id| TerminalId::parse(id).ok());
         let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
-        return terminal::created(cx, &id);
+        return terminal::create::created(cx, &id);
     }
     let result: Option<Value> = cx.tx.meta(&format!("result {effect}"))?;
     let opened = result.as_ref().and_then(|result| result["terminalId"].as_str());

@@ -8,6 +8,7 @@ use super::{reply, task, worker};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, new_proof};
+use crate::base::text;
 use crate::model::dispatch::{Dispatch, DispatchState};
 use crate::model::effect::Effect;
 use crate::model::event::{EventKind, Fact};
@@ -21,6 +22,20 @@ use crate::proto::row::DispatchRow;
 
 /// How long a brief that is typed may wait for its agent.
 const INJECT_TIMEOUT_MS: u64 = 60_000;
+
+/// The Dispatch with this id.
+pub fn named(cx: &Cx<'_>, id: &str) -> Result<Dispatch, OpError> {
+    let found = match DispatchId::parse(id) {
+        Ok(id) => cx.tx.get::<Dispatch>(id.as_str())?,
+        Err(_) => None,
+    };
+    found.ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(id), 60);
+        refuse(ErrorCode::DispatchNotFound, format!("No dispatch has the id {shown:?}."))
+            .next_step("orca orchestration worker-list --json")
+            .into()
+    })
+}
 
 /// An attempt before it is accepted.
 pub struct NewAttempt<'a> {

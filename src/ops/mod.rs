@@ -206,13 +206,13 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::WorktreeCurrent(call) => worktree::current(cx, call),
 
         // Terminal
-        AnyCall::TerminalCreate(call) => terminal::create(cx, call),
-        AnyCall::TerminalList(call) => terminal::list(cx, call),
-        AnyCall::TerminalShow(call) => terminal::show(cx, call),
-        AnyCall::TerminalRead(call) => terminal::read(cx, call),
-        AnyCall::TerminalSend(call) => terminal::send(cx, call),
-        AnyCall::TerminalWait(call) => terminal::wait(cx, call),
-        AnyCall::TerminalClose(call) => terminal::close(cx, call),
+        AnyCall::TerminalCreate(call) => terminal::create::create(cx, call),
+        AnyCall::TerminalList(call) => terminal::read::list(cx, call),
+        AnyCall::TerminalShow(call) => terminal::read::show(cx, call),
+        AnyCall::TerminalRead(call) => terminal::read::read(cx, call),
+        AnyCall::TerminalSend(call) => terminal::send::send(cx, call),
+        AnyCall::TerminalWait(call) => terminal::wait::wait(cx, call),
+        AnyCall::TerminalClose(call) => terminal::close::close(cx, call),
     }
 }
 
@@ -225,6 +225,6 @@ fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
         WaitOn::WorkerStart { .. } => worker::receipt::resume(cx, wait, wake),
         WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),
         WaitOn::Effect { .. } => advance::resume_effect(cx, wait, wake),
-        WaitOn::Terminal { .. } => terminal::resume(cx, wait, wake),
+        WaitOn::Terminal { .. } => terminal::wait::resume(cx, wait, wake),
     }
 }

@@ -127,7 +127,7 @@ fn lineage_parent(cx: &mut Cx<'_>, caller: &Caller, repo: &Repo) -> Result<Optio
     if let Some(worktree) = named.map(|id| cx.tx.get::<Worktree>(&id)).transpose()?.flatten() {
         return Ok(Some(worktree.id));
     }
-    let own = terminal::own_worktree(cx, caller)?;
+    let own = terminal::create::own_worktree(cx, caller)?;
     Ok((own.repo_id == repo.id).then_some(own.id))
 }
 

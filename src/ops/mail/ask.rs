@@ -214,7 +214,7 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
 
 /// What goes on waiting, with the asker's own proof, so that it works wherever the agent's tools run.
 fn resume_command(cx: &Cx<'_>, question: &Question, timeout_ms: u64) -> Result<String, OpError> {
-    let dispatch = super::send::named_dispatch(cx, question.dispatch_id.as_str())?;
+    let dispatch = crate::ops::dispatch::named(cx, question.dispatch_id.as_str())?;
     let orca = text::shell_quote(&cx.rules.orca_path);
     let from = dispatch.assignee_handle.map(|handle| format!(" --from {handle}")).unwrap_or_default();
     Ok(format!(
@@ -343,7 +343,7 @@ fn answer_question(
     question.answered_by_generation = Some(run.consumer_generation);
     question.answered_at = Some(cx.now);
     cx.tx.put(&question)?;
-    let dispatch = super::send::named_dispatch(cx, question.dispatch_id.as_str())?;
+    let dispatch = crate::ops::dispatch::named(cx, question.dispatch_id.as_str())?;
     let detail = format!("{}: {}", caller.handle(), text::cut_chars(&text::one_line(&message.body), 120));
     cx.emit(Fact::new(EventKind::QuestionAnswered, detail).of_dispatch(&dispatch))?;
     reply(&Replied {

@@ -92,7 +92,7 @@ pub(super) fn check_reader(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<(), OpError
         Mailbox::User => Ok(()),
         Mailbox::Run(id) => caller::named_run(cx, id.as_str()).map(drop),
         Mailbox::Dispatch(id) => {
-            let dispatch = super::send::named_dispatch(cx, id.as_str())?;
+            let dispatch = crate::ops::dispatch::named(cx, id.as_str())?;
             if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
                 return Ok(());
             }

@@ -10,8 +10,9 @@ use crate::model::question::Question;
 use crate::model::terminal::Terminal;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx};
+
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::reply;
+use crate::ops::{dispatch, reply};
 use crate::proto::mail::{Send, Sent};
 use crate::proto::row::MessageRow;
 
@@ -116,7 +117,7 @@ pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, 
         return Err(invalid("--priority must be normal, high or urgent."));
     }
     let about = match report::field(call, "dispatchId") {
-        Some(id) => Some(of_named_run(call, named_dispatch(cx, id)?)?),
+        Some(id) => Some(of_named_run(call, dispatch::named(cx, id)?)?),
         None => caller.dispatch.clone(),
     };
     let own_run = match &about {
@@ -133,7 +134,7 @@ pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, 
     let (run_id, dispatch_id) = match &mailbox {
         Mailbox::Run(run) => (Some(run.clone()), about),
         Mailbox::Dispatch(id) => {
-            let dispatch = of_named_run(call, named_dispatch(cx, id.as_str())?)?;
+            let dispatch = of_named_run(call, dispatch::named(cx, id.as_str())?)?;
             (Some(dispatch.run_id), about.or(Some(dispatch.id)))
         }
         Mailbox::Terminal(_) | Mailbox::User => (named.or(own_run), about),
@@ -186,20 +187,6 @@ fn address(to: &str) -> Result<Mailbox, OpError> {
             format!("--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle or user.")
         };
         refuse(ErrorCode::InvalidArgument, message).next_step("orca orchestration worker-list --json").into()
-    })
-}
-
-/// The Dispatch with this id.
-pub fn named_dispatch(cx: &Cx<'_>, id: &str) -> Result<Dispatch, OpError> {
-    let found = match DispatchId::parse(id) {
-        Ok(id) => cx.tx.get::<Dispatch>(id.as_str())?,
-        Err(_) => None,
-    };
-    found.ok_or_else(|| {
-        let shown = text::cut_chars(&text::one_line(id), 60);
-        refuse(ErrorCode::DispatchNotFound, format!("No dispatch has the id {shown:?}."))
-            .next_step("orca orchestration worker-list --json")
-            .into()
     })
 }
 

@@ -18,7 +18,7 @@ use crate::model::worktree::Worktree;
 use crate::ops::cx::Cx;
 use crate::ops::error::OpError;
 use crate::ops::settle::{self, Loss};
-use crate::ops::terminal::{self, NewTerminal};
+use crate::ops::terminal::create::{self, NewTerminal};
 use crate::ops::{caller, worktree};
 use crate::proto::worker::WorkerStart;
 
@@ -102,7 +102,7 @@ fn open_terminal(
         unset_env: plan.unset_env,
         run_id: Some(run.id.clone()),
     };
-    let mut terminal = terminal::add(cx, id, new)?;
+    let mut terminal = create::add(cx, id, new)?;
     terminal.dispatch_id = Some(dispatch.id.clone());
     worker.delivery = match plan.brief {
         BriefDelivery::Argument => PromptDelivery::Argument,

@@ -12,8 +12,8 @@ use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::{Stage, Worker, WorkerInput, WorkerState};
 use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
+use crate::ops::dispatch;
 use crate::ops::error::{OpError, refuse};
-use crate::ops::mail::send::named_dispatch;
 use crate::ops::{reply, settle, terminal, view};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::ArchiveRow;
@@ -30,7 +30,7 @@ fn inactive(dispatch: &Dispatch, message: impl Into<String>) -> ErrorBody {
 /// `worker-stop`: the right to report goes first, then exactly the worker's terminal is closed.
 pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let dispatch = dispatch::named(cx, &call.dispatch)?;
     let Some(mut worker) = worker_of(cx, &dispatch)? else {
         return stop_unsupervised(cx, &dispatch);
     };
@@ -96,7 +96,7 @@ fn terminal_of(cx: &Cx<'_>, worker: &Worker) -> Result<Option<Terminal>, OpError
 
 fn wait(cx: &Cx<'_>, dispatch: &DispatchId, verb: &str) -> Wait {
     let on = WaitOn::WorkerEnd { dispatch: dispatch.clone(), verb: verb.to_owned() };
-    Wait { on, deadline: Some(cx.now.plus_ms(terminal::CLOSE_PATIENCE_MS)), began: cx.now }
+    Wait { on, deadline: Some(cx.now.plus_ms(terminal::close::CLOSE_PATIENCE_MS)), began: cx.now }
 }
 
 fn stopped(dispatch: &Dispatch, worker: &Worker, already_settled: bool, process_action: &str) -> Stopped {
@@ -126,7 +126,7 @@ fn withdraw_brief(cx: &mut Cx<'_>, dispatch: &DispatchId) -> Result<(), OpError>
 /// `worker-abandon`: the attempt is given up, the process is not touched.
 pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let dispatch = dispatch::named(cx, &call.dispatch)?;
     let worker = worker_of(cx, &dispatch)?;
     let state = worker.as_ref().map(|worker| worker.state);
     if state == Some(WorkerState::Succeeded) || dispatch.status == DispatchState::Completed {
@@ -172,7 +172,7 @@ fn close_command(handle: &TerminalId) -> String {
 /// `worker-release`: archives and closes exactly the terminal that the attempt owns.
 pub fn release(cx: &mut Cx<'_>, call: WorkerRelease) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let dispatch = dispatch::named(cx, &call.dispatch)?;
     let Some(worker) = worker_of(cx, &dispatch)? else {
         if dispatch.status.is_active() {
             return Err(inactive(&dispatch, format!("{} is still active.", dispatch.id)).into());
@@ -314,7 +314,7 @@ fn process_action(cx: &Cx<'_>, resource: &Resource) -> Result<&'static str, OpEr
 /// `worker-retain`: the terminal stays until an explicit release.
 pub fn retain(cx: &mut Cx<'_>, call: WorkerRetain) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let dispatch = dispatch::named(cx, &call.dispatch)?;
     let worker = worker_of(cx, &dispatch)?;
     let resource = worker.as_ref().map(|worker| view::resource_of(&cx.tx, worker)).transpose()?.flatten();
     let Some(mut resource) = resource else {
@@ -381,7 +381,7 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     let WaitOn::WorkerEnd { dispatch, verb } = &wait.on else {
         return Err(OpError::Bug(String::from("not a wait for an end")));
     };
-    let dispatch = named_dispatch(cx, dispatch.as_str())?;
+    let dispatch = dispatch::named(cx, dispatch.as_str())?;
     let worker = worker_of(cx, &dispatch)?.ok_or_else(|| OpError::Bug(String::from("no worker")))?;
     if verb == "stop" {
         let is_open = worker.state == WorkerState::Stopping && wake == Wake::Changed;

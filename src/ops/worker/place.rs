@@ -27,10 +27,10 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
     }
     match call.worktree.as_deref() {
         None | Some("current") => {
-            Ok(Place::Existing(Box::new(terminal::own_worktree(cx, caller)?), Placement::Current))
+            Ok(Place::Existing(Box::new(terminal::create::own_worktree(cx, caller)?), Placement::Current))
         }
         Some("new-child") => {
-            let own = terminal::own_worktree(cx, caller)?;
+            let own = terminal::create::own_worktree(cx, caller)?;
             let repo =
                 worktree::repo_for_new(cx, call.repo.as_deref().or(Some(&format!("id:{}", own.repo_id))))?;
             Ok(Place::New { repo: Box::new(repo), parent: Some(own.id), placement: Placement::NewChild })
@@ -38,7 +38,7 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
         Some("new-top-level") => {
             let own = match call.repo {
                 Some(_) => None,
-                None => Some(format!("id:{}", terminal::own_worktree(cx, caller)?.repo_id)),
+                None => Some(format!("id:{}", terminal::create::own_worktree(cx, caller)?.repo_id)),
             };
             let repo = worktree::repo_for_new(cx, call.repo.as_deref().or(own.as_deref()))?;
             Ok(Place::New { repo: Box::new(repo), parent: None, placement: Placement::NewTopLevel })
@@ -62,7 +62,7 @@ fn reused(
         return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
     }
     let chosen = match worktree {
-        None | Some("current" | "active") => terminal::own_worktree(cx, caller)?,
+        None | Some("current" | "active") => terminal::create::own_worktree(cx, caller)?,
         Some(selector) => select::worktree(cx, selector)?,
     };
     let Some(actual) = terminal.worktree_id.as_deref().filter(|actual| *actual != chosen.id) else {

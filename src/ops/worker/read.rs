@@ -11,8 +11,8 @@ use crate::model::terminal::Terminal;
 use crate::model::worker::{Worker, WorkerState};
 use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx, LiveFacts};
+use crate::ops::dispatch;
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::mail::send::named_dispatch;
 use crate::ops::{reply, terminal, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
@@ -176,7 +176,7 @@ impl Seen {
 
 /// `worker-show`.
 pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
-    let seen = see(cx, named_dispatch(cx, &call.dispatch)?)?;
+    let seen = see(cx, dispatch::named(cx, &call.dispatch)?)?;
     let worker = match &seen.worker {
         Some(worker) => ShownWorker::Supervised(Box::new(view::worker(&cx.tx, worker)?)),
         None => ShownWorker::Unsupervised {
@@ -295,7 +295,7 @@ fn page(
 
 /// `worker-read`: the terminal's output, live or archived.
 pub fn read(cx: &mut Cx<'_>, call: WorkerRead) -> Result<Answer, OpError> {
-    let dispatch = named_dispatch(cx, &call.dispatch)?;
+    let dispatch = dispatch::named(cx, &call.dispatch)?;
     match call.source.as_deref() {
         None | Some("auto" | "terminal") => {}
         Some("transcript") => {
@@ -332,7 +332,7 @@ pub fn read(cx: &mut Cx<'_>, call: WorkerRead) -> Result<Answer, OpError> {
         .as_deref()
         .map(|cursor| parse_cursor(cursor, &seen.dispatch, &identity, &again))
         .transpose()?;
-    let page = terminal::read_page(cx, terminal, cursor, call.limit, false)?;
+    let page = terminal::read::read_page(cx, terminal, cursor, call.limit, false)?;
     let is_archived = seen.resource.as_ref().is_some_and(|resource| {
         matches!(resource.release, ReleaseState::Releasing | ReleaseState::Released | ReleaseState::Unknown)
     });

@@ -16,7 +16,7 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     let WaitOn::WorkerStart { dispatch, timeout_ms } = &wait.on else {
         return Err(OpError::Bug(String::from("not a wait for a start")));
     };
-    let dispatch = crate::ops::mail::send::named_dispatch(cx, dispatch.as_str())?;
+    let dispatch = crate::ops::dispatch::named(cx, dispatch.as_str())?;
     let worker = worker_of(cx, &dispatch)?.ok_or_else(|| OpError::Bug(String::from("no worker")))?;
     if worker.state == WorkerState::Starting && wake == Wake::Changed {
         return Ok(Answer::Wait(wait));

@@ -162,7 +162,7 @@ pub fn check_startable(
     task::check_gates(cx, started)?;
     let latest = cx.tx.last::<Dispatch>("task", id.as_str())?;
     if let Some(retry_of) = retry_of {
-        let tried = crate::ops::mail::send::named_dispatch(cx, retry_of)?;
+        let tried = crate::ops::dispatch::named(cx, retry_of)?;
         let worker = worker_of(cx, &tried)?.map(|worker| worker.state);
         return match rules::retry_objection(started, &tried, latest.as_ref(), worker) {
             None => Ok(Some(tried.id)),

@@ -17,23 +17,25 @@ use preset::{Preset, PresetError};
 #[derive(Debug, Clone)]
 pub struct Presets {
     all: Vec<Preset>,
+    /// The user's files that cannot be used.
+    bad_files: Vec<PresetError>,
 }
 
 impl Presets {
     /// Only the built-in ones.
     pub fn builtin() -> Self {
-        Self::with_user_files(&[]).0
+        Self::with_user_files(&[])
     }
 
     /// The built-in ones and the user's files, as pairs of id (the name without `.toml`) and text. A
-    /// bad file costs only itself: the built-in preset of that name stays, and the error says why.
-    pub fn with_user_files(files: &[(String, String)]) -> (Self, Vec<PresetError>) {
-        let mut errors = Vec::new();
+    /// bad file costs only itself: see [`Presets::bad_files`].
+    pub fn with_user_files(files: &[(String, String)]) -> Self {
+        let mut bad_files = Vec::new();
         let mut all = Vec::new();
         let mut take = |result: Result<Preset, PresetError>| match result {
             Ok(preset) => Some(preset),
             Err(error) => {
-                errors.push(error);
+                bad_files.push(error);
                 None
             }
         };
@@ -46,7 +48,13 @@ impl Presets {
         for (id, text) in files.iter().filter(|(id, _)| is_new(id)) {
             all.extend(take(Preset::parse(id, text)));
         }
-        (Self { all }, errors)
+        Self { all, bad_files }
+    }
+
+    /// What is wrong with the user's files. Where one was to change a built-in agent, that one stays as
+    /// it is built in, and whoever starts it should be told first.
+    pub fn bad_files(&self) -> &[PresetError] {
+        &self.bad_files
     }
 
     /// The preset with this id or alias.

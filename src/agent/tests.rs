@@ -7,8 +7,8 @@ use std::path::Path;
 
 #[test]
 fn every_built_in_preset_reads() {
-    let (presets, errors) = Presets::with_user_files(&[]);
-    assert_eq!(errors, []);
+    let presets = Presets::builtin();
+    assert_eq!(presets.bad_files(), []);
     assert_eq!(presets.iter().count(), builtin::ALL.len());
     let mut names = std::collections::BTreeSet::new();
     for preset in presets.iter() {
@@ -31,7 +31,7 @@ fn presets_are_found_by_id_alias_and_process() {
 #[test]
 fn user_files_add_and_override_and_bad_ones_cost_only_themselves() {
     let file = |id: &str, text: &str| (id.to_owned(), text.to_owned());
-    let (presets, errors) = Presets::with_user_files(&[
+    let presets = Presets::with_user_files(&[
         file("claude", "command = [\"/opt/claude\"]\n"),
         file("codex", "command = 3\n"),
         file("mine", "command = [\"mine\"]\nprompt = \"paste\"\n"),
@@ -41,7 +41,7 @@ fn user_files_add_and_override_and_bad_ones_cost_only_themselves() {
     assert_eq!(presets.get("codex").unwrap().command, ["codex"]);
     assert_eq!(presets.get("mine").unwrap().name, "mine");
     assert!(presets.get("broken").is_none());
-    let ids: Vec<&str> = errors.iter().map(|error| error.id.as_str()).collect();
+    let ids: Vec<&str> = presets.bad_files().iter().map(|bad| bad.id.as_str()).collect();
     assert_eq!(ids, ["codex", "broken"]);
 }
 

@@ -135,7 +135,7 @@ impl IdSource for SystemIds {
 }
 
 /// Predictable bits for tests: 1, 2, 3 and so on.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct CountingIds(pub u64);
 
 impl IdSource for CountingIds {

@@ -20,10 +20,12 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Removes control characters other than newline and tab, and bidirectional controls: the form
-/// of message bodies and specs when they are shown. CR LF becomes LF.
+/// of message bodies and specs when they are shown. CR LF and the Unicode line and paragraph
+/// separators, which terminals draw in one line or not at all, become LF.
 pub fn many_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
         .chars()
+        .map(|c| if matches!(c, '\u{2028}' | '\u{2029}') { '\n' } else { c })
         .filter(|c| (!c.is_control() || matches!(c, '\n' | '\t')) && !is_hidden(*c))
         .collect()
 }
@@ -94,6 +96,7 @@ mod tests {
     #[test]
     fn many_lines_keeps_newlines_and_tabs_only() {
         assert_eq!(many_lines("a\r\n\tb\u{7}\u{9b}c"), "a\n\tbc");
+        assert_eq!(many_lines("one\u{2028}two\u{2029}three"), "one\ntwo\nthree");
     }
 
     #[test]

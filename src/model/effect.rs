@@ -35,6 +35,14 @@ pub struct CreateWorktree {
     pub base_path: Option<String>,
 }
 
+impl CreateWorktree {
+    /// Both ask the same of git. The repository's id does not count: until a call is accepted, a
+    /// repository used for the first time has a new one at every try.
+    pub fn is_same_for_git(&self, other: &Self) -> bool {
+        *self == Self { repo_id: self.repo_id.clone(), ..other.clone() }
+    }
+}
+
 /// What became of an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

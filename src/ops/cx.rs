@@ -5,10 +5,11 @@ use super::error::OpError;
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
-use crate::model::effect::{Effect, OpenEffect};
+use crate::model::effect::{CreateWorktree, Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
+use crate::proto::error::ErrorBody;
 use crate::store::tx::Tx;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -108,6 +109,15 @@ pub struct CallerFacts {
     pub credential: String,
     /// The call comes from an attached screen: a person's own keys.
     pub is_screen: bool,
+    /// What git said to the new worktree that this call wants, once it was asked.
+    pub preview: Option<Preview>,
+}
+
+/// Whether git can make a worktree, found out before anything is accepted (contract 5.1).
+#[derive(Debug, Clone)]
+pub struct Preview {
+    pub wish: CreateWorktree,
+    pub refusal: Option<ErrorBody>,
 }
 
 /// Something to do once the transaction is durable that must never be repeated after a crash, so it
@@ -129,6 +139,9 @@ pub enum Answer {
     Done(Value),
     /// No reply yet: the server asks again after each commit, and at the deadline.
     Wait(Wait),
+    /// Nothing was done: the server asks git about this wish, which may take its time, and makes the
+    /// call again with the [`Preview`].
+    Preview(CreateWorktree),
 }
 
 /// A call that waits. It is data, stored with the receipt, so that a retry after a restart goes on

@@ -53,6 +53,14 @@ pub fn invalid(message: impl Into<String>) -> OpError {
     refuse(ErrorCode::InvalidArgument, message).into()
 }
 
+/// How many rows a page has: `wanted`, at most `max`. None at all is no page.
+pub fn limit_of(wanted: Option<u32>, default: u32, max: u32) -> Result<usize, OpError> {
+    match wanted.unwrap_or(default) {
+        0 => Err(invalid("--limit must be at least 1.")),
+        wanted => Ok(wanted.min(max) as usize),
+    }
+}
+
 impl From<OpError> for ErrorBody {
     fn from(error: OpError) -> Self {
         match error {

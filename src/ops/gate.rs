@@ -26,7 +26,10 @@ pub(super) fn question_text(question: &str, options: &[String]) -> Result<(Strin
     if question.len() > MAX_QUESTION_BYTES {
         return Err(invalid("--question is over 64 KiB; put the long text into a file and name it."));
     }
-    let options: Vec<String> = options.iter().map(|o| text::one_line(o)).filter(|o| !o.is_empty()).collect();
+    let options: Vec<String> = options.iter().map(|option| text::one_line(option)).collect();
+    if options.iter().any(String::is_empty) {
+        return Err(invalid("--options holds an empty option; leave it out."));
+    }
     if options.len() > MAX_OPTIONS || options.iter().any(|option| option.len() > 1_000) {
         return Err(invalid("--options may be at most 20, each at most 1,000 bytes."));
     }

@@ -88,6 +88,7 @@ pub fn handle(
             receipt.wait = serde_json::to_value(&wait).ok();
             Answer::Wait(wait)
         }
+        Answer::Preview(wish) => return Ok(Answer::Preview(wish)),
     };
     cx.tx.put_receipt(&receipt)?;
     Ok(answer)
@@ -111,7 +112,7 @@ fn replay(cx: &mut Cx<'_>, receipt: &Receipt, method: &str, params_hash: &str) -
     match wait {
         Some(wait) => resume(cx, wait, Wake::Changed).map(|answer| match answer {
             Answer::Done(result) => Answer::Done(with_mutation(result, &receipt.id, true)),
-            Answer::Wait(wait) => Answer::Wait(wait),
+            unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => unfinished,
         }),
         None => Err(refuse(ErrorCode::OperationUnknown, "A restart hides whether this request took effect.")
             .with("requestId", &receipt.id)
@@ -140,7 +141,7 @@ pub fn handle_wake(
             cx.tx.put_receipt(&receipt)?;
             Ok(Answer::Done(result))
         }
-        Answer::Wait(wait) => Ok(Answer::Wait(wait)),
+        unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(unfinished),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::caller::{self, Caller};
 use super::cx::{Act, Answer, Cx};
-use super::error::{OpError, invalid, refuse};
+use super::error::{OpError, invalid, limit_of, refuse};
 use super::reply;
 use crate::base::code::ErrorCode;
 use crate::base::id::RunId;
@@ -15,7 +15,7 @@ use crate::proto::run::{
     Binding, CurrentRun, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunShow, RunUse, Runs,
 };
 
-const PAGE: usize = 50;
+const PAGE: u32 = 50;
 /// The longest objective, in bytes.
 const MAX_OBJECTIVE_BYTES: usize = 64 << 10;
 
@@ -109,7 +109,7 @@ pub fn current(cx: &mut Cx<'_>, call: RunCurrent) -> Result<Answer, OpError> {
 
 /// `run-list`: newest first; the cursor is opaque.
 pub fn list(cx: &mut Cx<'_>, call: RunList) -> Result<Answer, OpError> {
-    let limit = call.limit.map_or(PAGE, |limit| (limit as usize).clamp(1, PAGE));
+    let limit = limit_of(call.limit, PAGE, PAGE)?;
     let all = cx.tx.list_newest::<Run>("all", "", usize::MAX)?;
     let start = match call.cursor.as_deref() {
         None => 0,

@@ -2,7 +2,7 @@
 
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx, Wait, WaitOn};
-use super::error::{OpError, invalid, refuse};
+use super::error::{OpError, invalid, limit_of, refuse};
 use super::{reply, select, terminal, view, worker};
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, RepoId, TerminalId};
@@ -70,7 +70,11 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
         terminal_id: None,
         error: None,
     };
-    let effect = Effect::CreateWorktree(wish(&repo, &call.name, call.branch, call.base_branch)?);
+    let wish = wish(&repo, &call.name, call.branch, call.base_branch)?;
+    if let Some(ask) = preview(cx, &wish)? {
+        return Ok(ask);
+    }
+    let effect = Effect::CreateWorktree(wish);
     let then = serde_json::to_value(&wanted).map_err(|error| OpError::Bug(error.to_string()))?;
     let effect = cx.request(effect, None, Some(then.clone()))?;
     Ok(Answer::Wait(Wait { on: WaitOn::Effect { effect, then }, deadline: None, began: cx.now }))
@@ -100,7 +104,15 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
     }
 }
 
-/// The wish as the effect carries it. The name is judged where git is: in the effect.
+/// Refuses a worktree that git cannot make while that still costs nothing. `Some`: git was not asked yet.
+pub fn preview(cx: &Cx<'_>, wish: &CreateWorktree) -> Result<Option<Answer>, OpError> {
+    match cx.caller.preview.as_ref().filter(|preview| preview.wish.is_same_for_git(wish)) {
+        None => Ok(Some(Answer::Preview(wish.clone()))),
+        Some(preview) => preview.refusal.clone().map_or(Ok(None), |refusal| Err(refusal.into())),
+    }
+}
+
+/// The wish as the preview and the effect carry it; they judge the name, where git is.
 pub fn wish(
     repo: &Repo,
     name: &str,
@@ -217,7 +229,7 @@ pub fn list(cx: &mut Cx<'_>, call: WorktreeList) -> Result<Answer, OpError> {
         None => cx.tx.list::<Worktree>("all", "", usize::MAX)?,
     };
     let total_count = found.len();
-    found.truncate(call.limit.unwrap_or(1_000).max(1) as usize);
+    found.truncate(limit_of(call.limit, 1_000, 1_000)?);
     let mut worktrees = Vec::with_capacity(found.len());
     for worktree in &found {
         worktrees.push(view::worktree(&cx.tx, worktree)?);

@@ -26,9 +26,9 @@ use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::OpError;
-use crate::proto::CallKind;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::ServerStop;
+use crate::proto::{AnyCall, CallKind};
 use crate::store::Store;
 use crate::store::tx::Tx;
 use serde_json::Value;
@@ -197,13 +197,27 @@ impl Engine {
             // Its caller left before anything was done, so nothing is.
             return;
         }
-        let kind = call.kind();
+        let (kind, method) = (call.kind(), call.method());
         let id = request_id.as_deref();
-        let work = |cx: &mut Cx<'_>| crate::ops::handle(cx, call, id, &params).map(Keep::Commit);
+        let work = |cx: &mut Cx<'_>| {
+            crate::ops::handle(cx, call, id, &params).map(|answer| match answer {
+                Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
+                Answer::Preview(_) => Keep::Abort(answer),
+            })
+        };
         let answer = match kind {
             CallKind::Read => self.read(batch, caller.clone(), work),
             CallKind::Mutation => self.transact(batch, caller.clone(), work),
         };
+        if let Ok(Answer::Preview(wish)) = answer {
+            match AnyCall::decode(method, params.clone()) {
+                Ok(call) => {
+                    self.effects.preview(wish, CallCommand { call, params, request_id, caller, reply });
+                }
+                Err(error) => batch.replies.push((reply, Err(error))),
+            }
+            return;
+        }
         let request_id = if kind == CallKind::Mutation { request_id } else { None };
         self.settle(batch, answer, request_id, caller, reply);
     }
@@ -219,6 +233,10 @@ impl Engine {
         match answer {
             Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
             Ok(Answer::Wait(wait)) => self.waits.add(Waiting { wait, request_id, caller, reply }),
+            Ok(Answer::Preview(wish)) => {
+                let error = OpError::Bug(format!("a worktree for {} was asked for late", wish.repo_path));
+                batch.replies.push((reply, Err(error.into())));
+            }
             Err(error) => batch.replies.push((reply, Err(error))),
         }
     }
@@ -264,7 +282,7 @@ impl Engine {
         let answer = self.transact(batch, caller.clone(), |cx| {
             crate::ops::handle_wake(cx, again, wake, id).map(|answer| match answer {
                 Answer::Done(_) => Keep::Commit(answer),
-                Answer::Wait(_) => Keep::Abort(answer),
+                Answer::Wait(_) | Answer::Preview(_) => Keep::Abort(answer),
             })
         });
         let answer = match answer {

@@ -22,8 +22,8 @@ pub fn read_config(environment: &Environment) -> Config {
 
 /// The rules of a server, from its settings and the user's preset files.
 pub fn resolve(dir: &StateDir, environment: &Environment, config: &Config) -> Rules {
-    let (presets, errors) = Presets::with_user_files(&user_files(&environment.agents_dir()));
-    for error in errors {
+    let presets = Presets::with_user_files(&user_files(&environment.agents_dir()));
+    for error in presets.bad_files() {
         log(format_args!("agent preset: {error}"));
     }
     let agent_wishes = config.agents.iter().map(|(id, settings)| {

@@ -9,6 +9,7 @@ use orca::proto::envelope::CONTRACT_VERSION;
 use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame, View, ViewPane};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::process::Stdio;
 
 fn attach(sandbox: &Sandbox) -> Connection {
     let stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
@@ -243,11 +244,38 @@ fn a_closed_terminal_leaves_no_holder_behind() {
     let sandbox = Sandbox::new();
     let terminals: Vec<String> = (0..12).map(|_| sandbox.shell()).collect();
     // All at once, so that recording their ends takes longer than closing them.
-    let close = |terminal: &String| sandbox.command(&["terminal", "close", "--terminal", terminal]).spawn();
+    let close = |terminal: &String| {
+        sandbox.command(&["terminal", "close", "--terminal", terminal]).stdout(Stdio::null()).spawn()
+    };
     let closing: Vec<_> = terminals.iter().map(|terminal| close(terminal).unwrap()).collect();
     for mut child in closing {
         assert!(child.wait().unwrap().success(), "{}", sandbox.log());
     }
     let sockets = || std::fs::read_dir(sandbox.state().join("h")).unwrap().count();
     until(|| (sockets() == 0).then_some(()), || format!("{} holders stay\n{}", sockets(), sandbox.log()));
+}
+
+#[test]
+fn what_git_cannot_make_is_refused_before_anything_is_accepted() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "Start nothing"]);
+    let task = sandbox.ask(&["orchestration", "task-create", "--spec", "Wait"])["task"]["id"].clone();
+    let start = |flags: &[&str]| {
+        let words = ["orchestration", "worker-start", "--task", task.as_str().unwrap(), "--agent", "quiet"];
+        let words = [&words[..], &["--worktree", "new-top-level"], flags].concat();
+        sandbox.envelope(&words)["error"]["code"].clone()
+    };
+    assert_eq!(start(&["--name", "..."]), "invalid_argument");
+    assert_eq!(start(&["--name", "fix", "--base-branch", "no-such-branch"]), "invalid_argument");
+    let unborn = sandbox.scratch().join("unborn");
+    let git = std::process::Command::new("git").args(["init", "-q"]).arg(&unborn).output().unwrap();
+    assert!(git.status.success(), "{git:?}");
+    sandbox.ask(&["repo", "add", "--path", unborn.to_str().unwrap()]);
+    let selector = format!("path:{}", unborn.canonicalize().unwrap().display());
+    assert_eq!(start(&["--name", "fix", "--repo", &selector]), "unborn_branch");
+    let created = sandbox.envelope(&["worktree", "create", "--name", "fix", "--repo", &selector]);
+    assert_eq!(created["error"]["code"], "unborn_branch");
+    let listed = sandbox.ask(&["orchestration", "task-list"]);
+    assert_eq!(listed["tasks"][0]["status"], "ready");
+    assert_eq!(sandbox.ask(&["orchestration", "worker-list"])["workers"].as_array().unwrap().len(), 0);
 }

@@ -234,7 +234,7 @@ fn from_child_of_b(world: &mut World, params: Value) -> Value {
     let answer = world.transact(caller, |cx| orca::ops::handle(cx, call, None, &params)).unwrap();
     match answer {
         orca::ops::cx::Answer::Done(reply) => reply,
-        orca::ops::cx::Answer::Wait(wait) => panic!("{wait:?}"),
+        unfinished => panic!("{unfinished:?}"),
     }
 }
 

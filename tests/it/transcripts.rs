@@ -14,6 +14,7 @@
 //! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
+//! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
 //! $ orca orchestration run-list
@@ -27,9 +28,11 @@
 //! `UPDATE_TRANSCRIPTS=1 cargo test` writes what was printed; read the diff before you keep it.
 
 use crate::support::world::World;
+use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
 use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
+use orca::proto::error::ErrorBody;
 use std::fmt::Write as _;
 
 fn words(line: &str) -> Vec<String> {
@@ -120,6 +123,10 @@ fn direct(world: &mut World, order: &str) -> String {
         "restart" => {
             let open = world.restart();
             open.iter().map(|open| format!("= again {}\n", named(&open.effect))).collect()
+        }
+        "git-refuses" => {
+            world.living.git_refusal = Some(ErrorBody::new(ErrorCode::UnbornBranch, rest));
+            String::new()
         }
         "repo" | "folder" => {
             world.place = Place {

@@ -33,6 +33,10 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
         .next_step("orca orchestration ask --question \"…\" --options \"a,b\" --timeout-ms 600000 --json")
         .into());
     }
+    // A report with such a payload is kept as refused instead (contract 4.10).
+    if call.payload.as_ref().is_some_and(|payload| !payload.is_object()) {
+        return Err(invalid("--payload must be a JSON object, such as '{\"key\": \"value\"}'."));
+    }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
     caller::check_proof(&caller)?;
     let route = route(cx, &caller, &call)?;

@@ -5,7 +5,7 @@ use crate::base::code::ErrorCode;
 use crate::base::text;
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{Answer, Cx, ReadWish};
-use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::error::{OpError, invalid, limit_of, refuse};
 use crate::ops::{reply, select};
 use crate::proto::event::LiveRow;
 use crate::proto::row::TerminalRow;
@@ -27,7 +27,7 @@ pub fn list(cx: &mut Cx<'_>, call: TerminalList) -> Result<Answer, OpError> {
     };
     all.sort_by_key(|terminal| !is_alive(terminal));
     let total_count = all.len();
-    all.truncate(call.limit.unwrap_or(200).clamp(1, 1_000) as usize);
+    all.truncate(limit_of(call.limit, 200, 1_000)?);
     let terminals: Vec<TerminalSummary> = all.iter().map(|terminal| summary(cx, terminal)).collect();
     reply(&Terminals { truncated: terminals.len() < total_count, total_count, terminals })
 }
@@ -82,7 +82,7 @@ pub fn read_page(
     limit: Option<u32>,
     is_screen: bool,
 ) -> Result<ReadPage, OpError> {
-    let limit = limit.unwrap_or(DEFAULT_LINES).clamp(1, MAX_LINES) as usize;
+    let limit = limit_of(limit, DEFAULT_LINES, MAX_LINES)?;
     let page = cx.world.read_output(&terminal.id, &ReadWish { cursor, limit, is_screen });
     let page = page.ok_or_else(|| {
         let message = match terminal.life {

@@ -20,7 +20,6 @@ use crate::ops::error::OpError;
 use crate::ops::settle::{self, Loss};
 use crate::ops::terminal::create::{self, NewTerminal};
 use crate::ops::{caller, worktree};
-use crate::proto::worker::WorkerStart;
 
 /// Requests the first effect of an accepted start.
 pub fn begin(
@@ -29,16 +28,13 @@ pub fn begin(
     dispatch: Dispatch,
     mut worker: Worker,
     place: Place,
-    call: &WorkerStart,
 ) -> Result<(), OpError> {
     match place {
-        Place::New { repo, parent, .. } => {
+        Place::New { wish, parent, .. } => {
             worker.stage = Stage::WorktreeCreating;
             cx.tx.put(&worker)?;
-            let name = call.name.as_deref().unwrap_or_default();
-            let wish = worktree::wish(&repo, name, None, call.base_branch.clone())?;
             cx.request(
-                Effect::CreateWorktree(wish),
+                Effect::CreateWorktree(*wish),
                 Some(dispatch.id),
                 Some(serde_json::json!({ "parent": parent })),
             )?;

@@ -24,6 +24,9 @@ use crate::model::worker::Worker;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
+/// Has changed settings and presets read.
+const RESTART: &str = "orca server restart";
+
 /// The preset id of `--agent`, or of the person's default agent.
 pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError> {
     let Some(name) = wanted.or(cx.rules.default_agent.as_deref()) else {
@@ -36,6 +39,17 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
         .into());
     };
     let preset = cx.rules.agents.get(name);
+    let id = preset.map_or(name, |preset| preset.id.as_str());
+    // A built-in agent without what the person wanted to change of it is not what they asked for.
+    if let Some(bad) = cx.rules.agents.bad_files().iter().find(|bad| bad.id == id) {
+        return Err(refuse(
+            ErrorCode::AgentUnconfigured,
+            format!("{bad} Mend the file, then restart the server; terminals go on."),
+        )
+        .with("known", known(cx))
+        .next_step(RESTART)
+        .into());
+    }
     let is_disabled = |id: &str| cx.rules.agent_wishes.get(id).is_some_and(|wishes| wishes.is_disabled);
     match preset {
         Some(preset) if !is_disabled(&preset.id) => Ok(preset.id.clone()),
@@ -48,11 +62,12 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
         None => {
             let shown = text::cut_chars(&text::one_line(name), 60);
             let message = format!(
-                "No agent is called {shown:?}. A file {shown}.toml of two lines in the agents folder of the settings makes one."
+                "No agent is called {shown:?}. A file {shown}.toml of two lines in the agents folder of the settings makes one, once the server is restarted; terminals go on."
             );
             Err(refuse(ErrorCode::AgentUnconfigured, message)
                 .with("known", known(cx))
                 .next_step("orca skills get orchestration --reference placement")
+                .next_step(RESTART)
                 .into())
         }
     }

@@ -1,8 +1,10 @@
 //! Where a worker is to work (contract 5.2): an existing worktree, a new one, or a terminal that runs an
 //! agent already.
 
+use crate::agent::preset::PromptMode;
 use crate::base::code::ErrorCode;
 use crate::base::text;
+use crate::model::effect::CreateWorktree;
 use crate::model::repo::Repo;
 use crate::model::terminal::Terminal;
 use crate::model::worker::Placement;
@@ -16,7 +18,7 @@ use crate::proto::worker::WorkerStart;
 /// The place of one start.
 pub enum Place {
     Existing(Box<Worktree>, Placement),
-    New { repo: Box<Repo>, parent: Option<String>, placement: Placement },
+    New { wish: Box<CreateWorktree>, parent: Option<String>, placement: Placement },
     Terminal(Box<Terminal>),
 }
 
@@ -33,7 +35,7 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
             let own = terminal::create::own_worktree(cx, caller)?;
             let repo =
                 worktree::repo_for_new(cx, call.repo.as_deref().or(Some(&format!("id:{}", own.repo_id))))?;
-            Ok(Place::New { repo: Box::new(repo), parent: Some(own.id), placement: Placement::NewChild })
+            new(&repo, Some(own.id), Placement::NewChild, call)
         }
         Some("new-top-level") => {
             let own = match call.repo {
@@ -41,10 +43,21 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
                 None => Some(format!("id:{}", terminal::create::own_worktree(cx, caller)?.repo_id)),
             };
             let repo = worktree::repo_for_new(cx, call.repo.as_deref().or(own.as_deref()))?;
-            Ok(Place::New { repo: Box::new(repo), parent: None, placement: Placement::NewTopLevel })
+            new(&repo, None, Placement::NewTopLevel, call)
         }
         Some(selector) => Ok(Place::Existing(Box::new(select::worktree(cx, selector)?), Placement::Existing)),
     }
+}
+
+fn new(
+    repo: &Repo,
+    parent: Option<String>,
+    placement: Placement,
+    call: &WorkerStart,
+) -> Result<Place, OpError> {
+    let name = call.name.as_deref().unwrap_or_default();
+    let wish = worktree::wish(repo, name, None, call.base_branch.clone())?;
+    Ok(Place::New { wish: Box::new(wish), parent, placement })
 }
 
 /// A terminal that is to be used again: it must run an agent, be free, and be in the chosen worktree,
@@ -57,8 +70,15 @@ fn reused(
 ) -> Result<Terminal, OpError> {
     let terminal = dispatch::free_terminal(cx, handle)?;
     let list = "orca terminal list --json";
-    if terminal.agent.is_none() {
+    let Some(agent) = terminal.agent.as_deref() else {
         let message = format!("{} runs no agent that orca started.", terminal.id);
+        return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
+    };
+    if cx.rules.agents.get(agent).is_some_and(|preset| preset.prompt == PromptMode::None) {
+        let message = format!(
+            "{} runs {agent}, which takes no text once it runs; start another one with --agent {agent}.",
+            terminal.id
+        );
         return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
     }
     let chosen = match worktree {

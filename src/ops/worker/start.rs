@@ -37,11 +37,16 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     if let Some(agent) = &agent {
         check_choice(cx, &Choice { agent, model: call.model.as_deref(), effort: call.effort.as_deref() })?;
     }
+    if let Place::New { wish, .. } = &place
+        && let Some(ask) = worktree::preview(cx, wish)?
+    {
+        return Ok(ask);
+    }
     let new = NewAttempt { depth, creator: &caller, retry_of, terminal: None, is_supervised: true };
     let dispatch = dispatch::open(cx, &mut started, new)?;
     let worker = new_worker(cx, &dispatch, &call, &place, agent);
     cx.tx.put(&worker)?;
-    chain::begin(cx, &run, dispatch.clone(), worker, place, &call)?;
+    chain::begin(cx, &run, dispatch.clone(), worker, place)?;
     let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let on = WaitOn::WorkerStart { dispatch: dispatch.id, timeout_ms };
     // The deadline is the server's: a start that is still going on then is reported as unknown.

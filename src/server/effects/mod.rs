@@ -5,14 +5,15 @@ mod prompt;
 mod terminal;
 mod worktree;
 
-use super::command::{Command, Inbox};
+use super::command::{CallCommand, Command, Inbox};
 use super::fault::{self, Point};
 use super::pane::lock;
 use super::terminals::Terminals;
 use crate::base::report::OrLog as _;
 use crate::git::name::{BranchPrefix, Layout};
-use crate::model::effect::{Effect, OpenEffect, Outcome};
+use crate::model::effect::{CreateWorktree, Effect, OpenEffect, Outcome};
 use crate::model::terminal::Terminal;
+use crate::ops::cx::Preview;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -48,6 +49,18 @@ impl Effects {
             effects.tell(&open, outcome);
         });
         begun.or_log("begin an effect; the next server tries it again");
+    }
+
+    /// Asks git whether it could make this worktree, and has the call made again with the answer.
+    pub fn preview(&self, wish: CreateWorktree, mut command: CallCommand) {
+        let effects = self.clone();
+        let begun = std::thread::Builder::new().name(String::from("orca-preview")).spawn(move || {
+            let refusal = worktree::refusal(&effects.worktrees, &wish);
+            command.caller.preview = Some(Preview { wish, refusal });
+            effects.inbox.blocking_send(Command::Call(Box::new(command))).or_log("hand on a preview");
+        });
+        // Without an answer the caller asks again under the same request id.
+        begun.or_log("begin a preview");
     }
 
     /// An effect is wanted no more: it has its outcome, or whoever wanted it was given up.

@@ -7,6 +7,7 @@ use crate::git::refs::resolve_base;
 use crate::git::worktree::{AddRequest, NewBranch, add};
 use crate::git::{self, GitError};
 use crate::model::effect::{CreateWorktree, Outcome};
+use crate::proto::error::ErrorBody;
 use crate::server::terminals::Terminals;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -49,11 +50,29 @@ pub(super) fn create(
     })
 }
 
+/// Why git cannot make this worktree now; None where it can. Changes nothing.
+pub(super) fn refusal(places: &WorktreePlaces, wish: &CreateWorktree) -> Option<ErrorBody> {
+    let error = plan_for(places, wish).err()?;
+    Some(
+        ErrorBody::new(error.code(), error.to_string())
+            .with("effectsApplied", false)
+            .next_step(error.next_step()),
+    )
+}
+
+/// The name that was decided before a crash, else one that is free now.
 fn decide(places: &WorktreePlaces, note: &Path, wish: &CreateWorktree) -> Result<Decided, GitError> {
     let known = std::fs::read(note).ok().and_then(|bytes| serde_json::from_slice::<Decided>(&bytes).ok());
     if let Some(decided) = known {
         return Ok(decided);
     }
+    let decided = plan_for(places, wish)?;
+    // Without the note a crash at just this point costs a second name, no more.
+    drop(std::fs::write(note, serde_json::to_vec(&decided).unwrap_or_default()));
+    Ok(decided)
+}
+
+fn plan_for(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Decided, GitError> {
     let repo = Path::new(&wish.repo_path);
     git::discover(repo)?;
     let base = resolve_base(repo, wish.base.as_deref())?;
@@ -66,9 +85,5 @@ fn decide(places: &WorktreePlaces, note: &Path, wish: &CreateWorktree) -> Result
         prefix: &places.prefix,
         branch: wish.branch.as_deref(),
     })?;
-    let decided =
-        Decided { path: planned.path, branch: planned.branch, base_ref: base.name, base_commit: base.commit };
-    // Without the note a crash at just this point costs a second name, no more.
-    drop(std::fs::write(note, serde_json::to_vec(&decided).unwrap_or_default()));
-    Ok(decided)
+    Ok(Decided { path: planned.path, branch: planned.branch, base_ref: base.name, base_commit: base.commit })
 }

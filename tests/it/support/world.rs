@@ -7,13 +7,14 @@ use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
 use orca::cli::{out::Out, verb::Session};
 use orca::model::dispatch::Dispatch;
-use orca::model::effect::{Effect, OpenEffect, Outcome};
+use orca::model::effect::{CreateWorktree, Effect, OpenEffect, Outcome};
 use orca::model::event::Event;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
 use orca::ops::advance;
 use orca::ops::cx::{
-    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake, World as Living,
+    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, Preview, ReadWish, Rules, Wait, Wake,
+    World as Living,
 };
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
@@ -23,15 +24,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 
-/// Besides the built-in agents: `argent` takes its brief as an argument, `paster` by paste.
+/// Besides the built-in agents: `argent` takes its brief as an argument, `paster` by paste, `silent` not at
+/// all; the file of `torn` cannot be read.
 fn agents() -> Presets {
     let files = [
         ("argent", "command = [\"argent\"]\nprompt = \"argument\"\nmodel_args = [\"-m\", \"{model}\"]\n"),
         ("paster", "command = [\"paster\"]\nprompt = \"paste\"\n"),
+        ("silent", "command = [\"silent\"]\nprompt = \"none\"\n"),
+        ("torn", "command = 3\n"),
     ];
     let files = files.map(|(id, text)| (id.to_owned(), text.to_owned()));
-    let (presets, errors) = Presets::with_user_files(&files);
-    assert!(errors.is_empty(), "{errors:?}");
+    let presets = Presets::with_user_files(&files);
+    assert_eq!(presets.bad_files().iter().map(|bad| bad.id.as_str()).collect::<Vec<_>>(), ["torn"]);
     presets
 }
 
@@ -42,6 +46,8 @@ pub struct SetWorld {
     pub missing: Vec<String>,
     pub live: BTreeMap<TerminalId, LiveFacts>,
     pub output: BTreeMap<TerminalId, OutputPage>,
+    /// What git says to the next wish for a worktree.
+    pub git_refusal: Option<ErrorBody>,
 }
 
 impl Living for SetWorld {
@@ -57,6 +63,13 @@ impl Living for SetWorld {
     fn read_output(&self, terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
         self.output.get(terminal).cloned()
     }
+}
+
+/// Why a call changed nothing.
+enum Unmade {
+    /// Git has to be asked about this first.
+    Preview(Box<CreateWorktree>),
+    Refused(ErrorBody),
 }
 
 /// A server without a server.
@@ -150,14 +163,31 @@ impl World {
 
     fn answer(&mut self, request: &Request) -> Result<serde_json::Value, ErrorBody> {
         let call = AnyCall::decode(&request.method, request.params.clone())?;
-        let caller = self.caller(request.origin.clone());
+        let mut caller = self.caller(request.origin.clone());
         let id = request.request_id.clone();
-        let answer = self
-            .transact(caller.clone(), |cx| orca::ops::handle(cx, call, id.as_deref(), &request.params))
-            .map_err(ErrorBody::from)?;
+        let refusal = self.living.git_refusal.take();
+        let ids = self.ids.clone();
+        let attempt = |world: &mut Self, caller: CallerFacts| {
+            world.transact(caller, |cx| {
+                match orca::ops::handle(cx, call.clone(), id.as_deref(), &request.params) {
+                    Ok(Answer::Preview(wish)) => Err(Unmade::Preview(Box::new(wish))),
+                    Ok(answer) => Ok(answer),
+                    Err(error) => Err(Unmade::Refused(error.into())),
+                }
+            })
+        };
+        let mut answer = attempt(self, caller.clone());
+        if let Err(Unmade::Preview(wish)) = answer {
+            caller.preview = Some(Preview { wish: *wish, refusal });
+            // What was not made takes no ids from what is.
+            self.ids = ids;
+            answer = attempt(self, caller.clone());
+        }
         match answer {
-            Answer::Done(result) => Ok(result),
-            Answer::Wait(wait) => {
+            Err(Unmade::Refused(error)) => Err(error),
+            Err(Unmade::Preview(_)) | Ok(Answer::Preview(_)) => panic!("git is asked twice"),
+            Ok(Answer::Done(result)) => Ok(result),
+            Ok(Answer::Wait(wait)) => {
                 self.waiting.insert(request.id.clone(), (wait, caller));
                 Err(ErrorBody::new(orca::base::code::ErrorCode::RuntimeError, "waits")
                     .with("waiting", &request.id))
@@ -172,6 +202,7 @@ impl World {
             self.transact(caller.clone(), |cx| orca::ops::handle_wake(cx, wait, wake, Some(request_id)));
         match answer {
             Ok(Answer::Done(result)) => Some(Ok(result)),
+            Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
             Ok(Answer::Wait(wait)) => {
                 self.waiting.insert(request_id.to_owned(), (wait, caller));
                 None

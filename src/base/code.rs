@@ -1,11 +1,12 @@
 //! The error codes of the public contract (contract 11.1 and 4.10). Append only; never rename.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 macro_rules! codes {
     ($($variant:ident = $text:literal, $meaning:literal;)*) => {
         /// A stable code that scripts and agents match on.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum ErrorCode {
             $(#[doc = $meaning] #[serde(rename = $text)] $variant,)*
         }

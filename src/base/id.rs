@@ -3,7 +3,9 @@
 //! Generated ids are `<prefix>_` and 12 lowercase hex digits (contract 1.2). They come from an
 //! [`IdSource`], which tests seed; nothing else in the program makes ids.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Says why a text is not an identifier of the expected kind.
@@ -85,6 +87,19 @@ macro_rules! ids {
                 Self::parse(text)
             }
         }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                Cow::Borrowed(stringify!($name))
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "description": concat!("The id of a ", $noun, "."),
+                    "type": "string",
+                    "pattern": concat!("^", $prefix, "_[A-Za-z0-9_.:-]+$"),
+                })
+            }
+        }
     )*};
 }
 
@@ -161,7 +176,7 @@ pub fn new_proof(source: &mut dyn IdSource) -> String {
 
 /// A pane key `<tabId>:<leafId>`; two keys are equivalent when their leaves are equal, even if the
 /// tab part changed (contract 1.2). A key without a colon needs exact equality.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct PaneKey(String);
 

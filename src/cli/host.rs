@@ -9,12 +9,12 @@ use crate::client::Client;
 use crate::client::find;
 use crate::config::env::Environment;
 use crate::proto::Call;
-use crate::proto::envelope::{CONTRACT_VERSION, Meta, Origin, Request, Response};
+use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{ServerStop, Status, StatusGet, Stopping};
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{BufRead as _, IsTerminal as _};
 use std::time::{Duration, Instant};
 
@@ -147,9 +147,7 @@ impl Desk<'_> {
             };
         }
         let status = Status::not_running(&self.client.place().dir.root().display().to_string());
-        let text = format!("no server runs in {}", status.state_dir);
-        let result = serde_json::to_value(&status).unwrap_or(Value::Null);
-        self.print_local(result, &text)
+        self.out.local(self.is_json, &status, |status| format!("no server runs in {}\n", status.state_dir))
     }
 
     fn start(&mut self) -> u8 {
@@ -168,7 +166,8 @@ impl Desk<'_> {
         if !self.client.is_running() && !has_holders {
             let state_dir = self.client.place().dir.root().display().to_string();
             let text = format!("no server runs in {state_dir}");
-            return self.print_local(json!({"pid": null, "nEnded": 0, "nKept": 0}), &text);
+            let nothing = Stopping { pid: None, n_ended: 0, n_kept: 0 };
+            return self.out.local(self.is_json, &nothing, |_| format!("{text}\n"));
         }
         let wish = |force| ServerStop { keep_terminals: false, force };
         let mut answer = self.ask(&wish(force));
@@ -182,7 +181,8 @@ impl Desk<'_> {
                 if let Err(error) = self.wait_for_end() {
                     return fail_local(error, self.is_json, &mut self.out);
                 }
-                let text = format!("the server {} ended, and {}", stopping.pid, terminals(&stopping));
+                let pid = stopping.pid.map(|pid| format!(" {pid}")).unwrap_or_default();
+                let text = format!("the server{pid} ended, and {}", terminals(&stopping));
                 self.print(&response, &text)
             }
             Err(response) => print_failure(&response, self.is_json, &mut self.out),
@@ -241,13 +241,6 @@ impl Desk<'_> {
             self.out.data(&format!("{text}\n"));
         }
         0
-    }
-
-    fn print_local(&mut self, result: Value, text: &str) -> u8 {
-        let meta = Meta { runtime_id: None };
-        let response =
-            Response { id: String::from("local"), ok: true, result: Some(result), error: None, meta };
-        self.print(&response, text)
     }
 }
 

@@ -4,7 +4,9 @@ pub mod args;
 pub mod demo;
 pub mod host;
 pub mod out;
+pub mod suggest;
 pub mod transport;
+pub mod tree;
 pub mod verb;
 pub mod verbs;
 
@@ -12,16 +14,39 @@ use crate::base::code::ErrorCode;
 use crate::client::Client;
 use crate::client::find::Place;
 use crate::config::env::Environment;
-use crate::proto::envelope::{Origin, Response};
+use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 use out::Out;
+use serde_json::json;
 use std::ffi::OsString;
 use verb::Session;
 
+/// What a command ends with (contract 2.2).
+pub const EXIT_CODES: &[(&str, &str)] = &[
+    ("0", "It was done. A wait that ran out of time, and a release that is pending, are no failures."),
+    (
+        "1",
+        "An error; or the answer is no: a worker that is not ready, a refused report, an ask without an \
+         answer, a process whose end nobody saw, an unsatisfied terminal wait.",
+    ),
+];
+
+const ROOT_EXAMPLES: &str = "Example:
+  orca
+  orca orchestration run-create --objective \"Fix the login race\"
+  orca skills get orchestration
+
+Exit codes:
+  0  done; also a check --wait that ran out of time
+  1  an error, or the answer is no: worker not ready, report refused, no answer to ask, wait not satisfied
+
+`orca man` has the environment variables and every error code.";
+
 /// A terminal multiplexer in which several coding agents work as one team.
 #[derive(Debug, Parser)]
-#[command(name = "orca", version, disable_help_subcommand = false)]
+#[command(name = "orca", version, after_help = ROOT_EXAMPLES)]
 pub struct Orca {
     /// Print the JSON envelope instead of text.
     #[arg(long, global = true)]
@@ -50,6 +75,12 @@ pub enum Command {
     /// The guides that agents read.
     #[command(subcommand)]
     Skills(verbs::skills::Skills),
+    /// Print the JSON Schema of the replies.
+    Schema(verbs::schema::SchemaArgs),
+    /// Print the completion script of a shell.
+    Completions(verbs::completions::CompletionsArgs),
+    /// Print or write the manual pages.
+    Man(verbs::man::ManArgs),
     #[command(flatten)]
     Host(host::Host),
 }
@@ -94,32 +125,26 @@ pub fn main(argv: &[OsString]) -> u8 {
         cwd: Some(environment.cwd.to_string_lossy().into_owned()),
     };
     let transport = &mut client;
-    let new_request_id = &mut new_request_id;
-    run(&orca, &mut Session { transport, out, is_json: orca.json, argv, origin, new_request_id })
+    let (new_request_id, home) = (&mut new_request_id, &environment.home);
+    run(&orca, &mut Session { transport, out, is_json: orca.json, argv, home, origin, new_request_id })
 }
 
-/// Help and version are no errors; the rest is, on standard output as an envelope with `--json`.
-fn print_syntax_error(error: &clap::Error, argv: &[OsString], out: &mut Out<'_>) -> u8 {
-    if !error.use_stderr() {
-        out.data(&error.render().to_string());
-        return 0;
-    }
+/// Prints what clap answers itself. Help and version are no errors, nor is a bare group, which has its
+/// help; the rest is, with `--json` as an envelope like everything else.
+pub fn print_syntax_error(error: &clap::Error, argv: &[OsString], out: &mut Out<'_>) -> u8 {
     let is_json = argv.iter().any(|word| word == "--json");
-    verbs::print_failure(&syntax_error(error, argv), is_json, out)
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand || !error.use_stderr();
+    if is_help {
+        let text = error.render().to_string();
+        return out.local(is_json, &json!({ "text": text }), |_| text.clone());
+    }
+    verbs::fail_local(suggest::syntax_error(error, argv), is_json, out)
 }
 
 /// The command that shows the help of what was called, as far as the words go: `orca worktree --help`.
 pub fn help_of(argv: &[OsString]) -> String {
-    let is_verb = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    let words = argv.iter().skip(1).filter_map(|word| word.to_str());
-    let path = words.take_while(|word| is_verb(word) && !word.starts_with('-')).take(2);
-    let known = path.fold((Orca::command(), String::from("orca")), |(group, line), word| {
-        match group.find_subcommand(word).cloned() {
-            Some(found) => (found, format!("{line} {word}")),
-            None => (group, line),
-        }
-    });
-    format!("{} --help", known.1)
+    let (path, _) = tree::called(argv);
+    [&[String::from("orca")], &path[..], &[String::from("--help")]].concat().join(" ")
 }
 
 /// Runs a parsed command that needs a server.
@@ -130,22 +155,14 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
         Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
-        Command::Skills(verb) => verbs::skills::run(verb, session.is_json, &mut session.out),
+        Command::Skills(verb) => verbs::skills::run(verb, session),
+        Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),
+        Command::Completions(args) => verbs::completions::run(args, session.is_json, &mut session.out),
+        Command::Man(args) => verbs::man::run(args, session.is_json, &mut session.out),
         Command::Host(_) => {
             let message = "This command is about a real server, and there is none here.";
             let error = ErrorBody::new(ErrorCode::CapabilityUnsupported, message);
             verbs::fail_local(error, session.is_json, &mut session.out)
         }
     }
-}
-
-/// What clap refused, in the words of the contract.
-pub fn syntax_error(error: &clap::Error, argv: &[OsString]) -> Response {
-    let message = error.render().to_string();
-    let message = message.strip_prefix("error: ").unwrap_or(&message).trim().to_owned();
-    Response::new(
-        "local",
-        None,
-        Err(ErrorBody::new(ErrorCode::InvalidArgument, message).next_step(help_of(argv))),
-    )
 }

@@ -3,6 +3,9 @@
 //! Data goes to standard output, talk to standard error. Text from outside is made safe for a
 //! terminal here; JSON escapes it by itself.
 
+use crate::base::code::ErrorCode;
+use crate::proto::envelope::Response;
+use crate::proto::error::ErrorBody;
 use std::io::Write;
 
 /// Where a command's output goes; tests collect it.
@@ -20,6 +23,34 @@ impl Out<'_> {
     /// Writes a line to standard error.
     pub fn talk(&mut self, line: &str) {
         drop(writeln!(self.stderr, "{line}").and_then(|()| self.stderr.flush()));
+    }
+
+    /// Writes what was answered without a server: enveloped with `is_json`, else as text. Exit code 0.
+    pub fn local<T: serde::Serialize>(
+        &mut self,
+        is_json: bool,
+        reply: &T,
+        text: impl Fn(&T) -> String,
+    ) -> u8 {
+        if is_json {
+            let answer = serde_json::to_value(reply)
+                .map_err(|error| ErrorBody::new(ErrorCode::RuntimeError, error.to_string()));
+            let response = Response::new("local", None, answer);
+            self.json(&response);
+            return u8::from(!response.ok);
+        }
+        self.data(&text(reply));
+        0
+    }
+
+    /// The same without the envelope (contract 2.2: guides).
+    pub fn bare<T: serde::Serialize>(&mut self, is_json: bool, reply: &T, text: impl Fn(&T) -> String) -> u8 {
+        if is_json {
+            self.json(reply);
+        } else {
+            self.data(&text(reply));
+        }
+        0
     }
 
     /// Writes a JSON document, pretty, with a newline.

@@ -17,6 +17,8 @@ pub struct Session<'a> {
     pub is_json: bool,
     /// The command line, for the help that an error points to.
     pub argv: &'a [OsString],
+    /// The home directory.
+    pub home: &'a Path,
     /// What the environment says of the caller.
     pub origin: Origin,
     /// Makes the id of a request that carries none.

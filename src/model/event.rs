@@ -3,6 +3,7 @@
 use super::words;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -41,7 +42,7 @@ words! {
 }
 
 /// One fact.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Grows by one with each event; the order of acceptance.
     pub seq: u64,

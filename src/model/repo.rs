@@ -3,6 +3,7 @@
 use super::words;
 use crate::base::clock::Timestamp;
 use crate::base::id::RepoId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -14,7 +15,7 @@ words! {
 }
 
 /// A Repo.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Repo {
     pub id: RepoId,

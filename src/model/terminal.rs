@@ -4,6 +4,7 @@ use super::words;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, IncarnationId, PaneKey, RunId, TerminalId};
 use crate::base::size::TermSize;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -24,7 +25,7 @@ words! {
 }
 
 /// How a process ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessEnd {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,

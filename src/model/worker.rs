@@ -4,6 +4,7 @@
 use super::{Refused, words};
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, TerminalId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 words! {
@@ -136,7 +137,7 @@ words! {
 }
 
 /// The flags that a worker was started with, as resolved.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartOptions {
     pub placement: Placement,
@@ -157,7 +158,7 @@ pub struct StartOptions {
 }
 
 /// One thing a start made or used (contract 5.5 Effect).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartEffect {
     /// `worktree`, `terminal`, `setup` or `dispatch_input`.

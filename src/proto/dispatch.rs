@@ -3,6 +3,7 @@
 use super::row::DispatchRow;
 use super::{Call, CallKind, call};
 use crate::model::event::Event;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `dispatch`: an attempt without a Worker, in a terminal that runs already (contract 11.3).
@@ -29,7 +30,7 @@ impl Call for Dispatch {
 }
 
 /// The reply of `dispatch`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dispatched {
     /// None for a dry run.
@@ -55,7 +56,7 @@ pub struct DispatchShow {
 }
 
 /// The reply of `dispatch-show`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DispatchShown {
     pub dispatch: Option<DispatchRow>,
     /// The brief, as the worker gets it.
@@ -67,7 +68,7 @@ pub struct DispatchShown {
 }
 
 /// The attempt timeline of a Task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     pub attempts: Vec<DispatchRow>,
     pub events: Vec<Event>,

@@ -1,6 +1,7 @@
 //! Request and response envelopes, and what a caller says of itself.
 
 use super::error::ErrorBody;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ pub struct Request {
 }
 
 /// `_meta` of a response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
     /// The server that answered; null when none did.
@@ -75,7 +76,7 @@ impl Response {
 }
 
 /// `mutation` inside every durable mutation's result (contract 2.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
     pub request_id: String,

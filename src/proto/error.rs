@@ -1,16 +1,27 @@
 //! The error that a caller sees: a code to match on, a sentence to read, commands to run next.
 
 use crate::base::code::ErrorCode;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// `error` of the envelope (contract 2.2). `data.nextSteps` holds runnable command lines.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     pub code: ErrorCode,
     pub message: String,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(schema_with = "data_schema")]
     pub data: Map<String, Value>,
+}
+
+fn data_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": { "nextSteps": {
+            "description": "Command lines to run next.", "type": "array", "items": { "type": "string" },
+        } },
+    })
 }
 
 impl ErrorBody {

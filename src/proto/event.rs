@@ -7,6 +7,7 @@ use super::row::{
 use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
 use crate::model::event::Event;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A changed row; the mirror puts it in place of the one with the same id.
@@ -26,7 +27,7 @@ pub enum RowView {
 }
 
 /// What is known of a terminal at this moment and stored nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveRow {
     pub terminal: TerminalId,

@@ -3,6 +3,7 @@
 use super::call;
 use super::row::GateRow;
 use crate::base::id::RunId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `gate-create`.
@@ -27,7 +28,7 @@ pub struct GateResolve {
 }
 
 /// The reply of `gate-create` and `gate-resolve`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneGate {
     pub gate: GateRow,
     /// The resolution is none of the options; it was accepted all the same.
@@ -46,7 +47,7 @@ pub struct GateList {
 }
 
 /// The reply of `gate-list`, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Gates {
     pub gates: Vec<GateRow>,

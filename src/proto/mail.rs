@@ -3,6 +3,7 @@
 use super::row::{MessageRow, QuestionRow};
 use super::{Call, CallKind, call};
 use crate::base::id::{DeliveryId, DispatchId, MessageId, RunId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -24,7 +25,7 @@ pub struct Send {
 }
 
 /// The reply of `send`. A refused report is stored and shown, and `lifecycle` says why (exit 1).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
     pub message: MessageRow,
@@ -40,7 +41,7 @@ pub struct Sent {
 }
 
 /// What a report did to its attempt: `completed`, `failed`, `duplicate` or `rejected`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Lifecycle {
     pub action: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +75,7 @@ impl Call for Check {
 }
 
 /// The reply of `check`; which fields there are depends on the mailbox (contract 2.9).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Checked {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +107,7 @@ pub struct Checked {
 }
 
 /// Unread mail in another mailbox, and the command that leads to it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MailElsewhere {
     pub mailbox: String,
     pub unread: usize,
@@ -124,7 +125,7 @@ pub struct Reply {
 }
 
 /// The reply of `reply`; `question` where it answered one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replied {
     pub message: MessageRow,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -143,7 +144,7 @@ pub struct Inbox {
 }
 
 /// The reply of `inbox`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Mail {
     pub messages: Vec<MessageRow>,
     pub count: usize,
@@ -164,7 +165,7 @@ pub struct Ask {
 }
 
 /// The reply of `ask`, printed bare on one line (contract 2.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Answered {
     pub answer: Option<String>,

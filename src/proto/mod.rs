@@ -14,6 +14,7 @@ pub mod mail;
 pub mod request;
 pub mod row;
 pub mod run;
+pub mod schema;
 pub mod screen;
 pub mod server;
 pub mod task;
@@ -22,6 +23,7 @@ pub mod worker;
 pub mod worktree;
 
 use error::ErrorBody;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -39,7 +41,7 @@ pub trait Call: Serialize + DeserializeOwned + Send + 'static {
     /// The method name on the wire, for example `orchestration.runCreate` (contract 1.6).
     const METHOD: &'static str;
     /// What comes back under `result`.
-    type Reply: Serialize + DeserializeOwned;
+    type Reply: Serialize + DeserializeOwned + JsonSchema;
     /// Whether this call, with these parameters, changes anything.
     fn kind(&self) -> CallKind;
     /// The server looks up the checkout around the caller's directory first.
@@ -77,6 +79,14 @@ macro_rules! calls {
         impl AnyCall {
             /// Every method name.
             pub const METHODS: &'static [&'static str] = &[$(<$call as Call>::METHOD,)*];
+
+            /// The schema of what comes back for `method`; None for a method that is not listed here.
+            pub fn reply_schema(method: &str, generator: &mut SchemaGenerator) -> Option<Schema> {
+                $(if method == <$call as Call>::METHOD {
+                    return Some(generator.subschema_for::<<$call as Call>::Reply>());
+                })*
+                None
+            }
 
             /// Decodes the parameters of `method`.
             pub fn decode(method: &str, params: serde_json::Value) -> Result<Self, ErrorBody> {

@@ -2,6 +2,7 @@
 
 use super::call;
 use crate::base::clock::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -12,14 +13,14 @@ pub struct RequestShow {
 }
 
 /// The reply of `request-show`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OneRequest {
     pub request: RequestRow,
 }
 
 /// A receipt. `state` is `completed`, `pending`, or `absent`: there is none for this caller, which is
 /// no proof that nothing happened (contract 10).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestRow {
     pub id: String,

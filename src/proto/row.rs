@@ -18,11 +18,12 @@ use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, StartEffect, StartOptions, Worker, WorkerState};
 use crate::model::worktree::Worktree;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A Run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRow {
     pub id: RunId,
     pub objective: String,
@@ -57,7 +58,7 @@ impl From<&Run> for RunRow {
 }
 
 /// A Task. `assignee_handle` and `dispatch_id` name the active attempt, where there is one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskRow {
     pub id: TaskId,
     pub run_id: RunId,
@@ -97,7 +98,7 @@ pub struct TaskRow {
 }
 
 /// A dependency that keeps a Task from starting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnmetDependency {
     pub id: TaskId,
     pub status: TaskState,
@@ -142,7 +143,7 @@ impl TaskRow {
 }
 
 /// A Dispatch. The proof is never in it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DispatchRow {
     pub id: DispatchId,
     pub run_id: RunId,
@@ -196,7 +197,7 @@ impl From<&Dispatch> for DispatchRow {
 }
 
 /// A Worker, as `worker-show` and the screen have it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerRow {
     pub dispatch_id: DispatchId,
     pub runtime_epoch: Option<String>,
@@ -245,7 +246,7 @@ impl WorkerRow {
 }
 
 /// The ownership of a worker's terminal (contract 7.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceRow {
     pub id: ResourceId,
@@ -263,7 +264,7 @@ pub struct ResourceRow {
 }
 
 /// What was kept of a released terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveRow {
     pub source: Option<String>,
     pub status: Option<String>,
@@ -293,7 +294,7 @@ impl From<&Resource> for ResourceRow {
 }
 
 /// A message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageRow {
     pub id: MessageId,
     pub run_id: Option<RunId>,
@@ -338,7 +339,7 @@ impl From<&Message> for MessageRow {
 }
 
 /// A Question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionRow {
     pub message_id: MessageId,
     pub run_id: RunId,
@@ -379,7 +380,7 @@ impl From<&Question> for QuestionRow {
 }
 
 /// A Gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRow {
     pub id: GateId,
     pub run_id: RunId,
@@ -412,7 +413,7 @@ impl From<&Gate> for GateRow {
 }
 
 /// A Terminal's durable side. Live facts (title, agent state) are [`super::event::LiveRow`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalRow {
     pub handle: TerminalId,
@@ -459,7 +460,7 @@ impl From<&Terminal> for TerminalRow {
 }
 
 /// A Worktree (contract 2.6).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeRow {
     pub id: String,

@@ -2,6 +2,7 @@
 
 use super::call;
 use super::row::RunRow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `run-create`.
@@ -25,14 +26,14 @@ pub struct RunUse {
 }
 
 /// The reply of `run-create` and `run-use`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunBound {
     pub run: RunRow,
     pub binding: Binding,
 }
 
 /// The caller's hold on a Run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Binding {
     pub consumer_generation: u64,
@@ -46,7 +47,7 @@ pub struct RunCurrent {
 }
 
 /// The reply of `run-current`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CurrentRun {
     pub run: Option<RunRow>,
 }
@@ -60,7 +61,7 @@ pub struct RunList {
 }
 
 /// The reply of `run-list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Runs {
     pub runs: Vec<RunRow>,
@@ -74,7 +75,7 @@ pub struct RunShow {
 }
 
 /// The reply of `run-show`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneRun {
     pub run: RunRow,
 }

@@ -2,6 +2,7 @@
 
 use super::call;
 use super::error::ErrorBody;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 pub struct StatusGet {}
 
 /// The reply of `status`. It also says so when nothing runs; then the CLI makes it by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub target: Target,
@@ -26,13 +27,13 @@ pub struct Status {
 }
 
 /// Which server is meant; always the local one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     pub kind: String,
 }
 
 /// The server's process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct App {
     pub running: bool,
@@ -42,7 +43,7 @@ pub struct App {
 }
 
 /// What the server can do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Runtime {
     /// `ready` or `not_running`.
@@ -54,7 +55,7 @@ pub struct Runtime {
 }
 
 /// Whether the rows are loaded; `ready` or `not_running`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Graph {
     pub state: String,
 }
@@ -90,10 +91,11 @@ pub struct ServerStop {
 }
 
 /// The reply of `server stop`, sent before the server goes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stopping {
-    pub pid: u32,
+    /// The server that ends; null when none ran.
+    pub pid: Option<u32>,
     /// Terminals that end with the server.
     pub n_ended: usize,
     /// Terminals that go on without it.

@@ -4,6 +4,7 @@ use super::call;
 use super::row::TaskRow;
 use crate::base::id::RunId;
 use crate::model::task::TaskState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub struct TaskCreate {
 }
 
 /// The reply of `task-create` and `task-update`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OneTask {
     pub task: TaskRow,
 }
@@ -38,7 +39,7 @@ pub struct TaskList {
 }
 
 /// The reply of `task-list`, oldest first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Tasks {
     pub run_id: RunId,

@@ -4,6 +4,7 @@ use super::call;
 use super::event::LiveRow;
 use super::row::TerminalRow;
 use crate::base::id::{PaneKey, TerminalId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `terminal create`. Without a command it is the user's shell.
@@ -19,13 +20,13 @@ pub struct TerminalCreate {
 }
 
 /// The reply of `terminal create`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Created {
     pub terminal: CreatedTerminal,
 }
 
 /// A new terminal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedTerminal {
     pub handle: TerminalId,
@@ -45,7 +46,7 @@ pub struct TerminalList {
 }
 
 /// The reply of `terminal list`: those with a process first, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Terminals {
     pub terminals: Vec<TerminalSummary>,
@@ -54,7 +55,7 @@ pub struct Terminals {
 }
 
 /// A terminal with what is known of it at this moment (contract 2.7).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TerminalSummary {
     #[serde(flatten)]
@@ -78,7 +79,7 @@ pub struct TerminalShow {
 }
 
 /// The reply of `terminal show`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneTerminal {
     pub terminal: TerminalSummary,
 }
@@ -94,14 +95,14 @@ pub struct TerminalRead {
 }
 
 /// The reply of `terminal read`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadTerminal {
     pub terminal: ReadPage,
 }
 
 /// A page of output. A cursor is the number of the first line wanted, counted from the terminal's
 /// start; `nextCursor` follows on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReadPage {
     pub handle: TerminalId,
@@ -128,13 +129,13 @@ pub struct TerminalSend {
 }
 
 /// The reply of `terminal send`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentInput {
     pub send: SendReceipt,
 }
 
 /// What was accepted for typing: no claim about what the program did with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SendReceipt {
     pub handle: TerminalId,
@@ -155,13 +156,13 @@ pub struct TerminalWait {
 }
 
 /// The reply of `terminal wait`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Waited {
     pub wait: WaitReport,
 }
 
 /// What a wait saw.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitReport {
     pub handle: TerminalId,
@@ -186,13 +187,13 @@ pub struct TerminalClose {
 }
 
 /// The reply of `terminal close`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Closed {
     pub close: CloseReport,
 }
 
 /// What was closed; files and worktrees are never touched.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseReport {
     pub handle: Option<TerminalId>,

@@ -7,6 +7,7 @@ use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
 use crate::model::dispatch::DispatchState;
 use crate::model::resource::TerminalState;
 use crate::model::worker::{PromptDelivery, Stage, StartEffect};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,7 +39,7 @@ pub struct WorkerStart {
 }
 
 /// The receipt of a start (contract 5.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StartReceipt {
     pub run_id: RunId,
@@ -66,7 +67,7 @@ pub struct StartReceipt {
 }
 
 /// What became of setup scripts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SetupReport {
     pub requested: Option<String>,
@@ -78,14 +79,14 @@ pub struct SetupReport {
 }
 
 /// What was asked of the agent and what it was started with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LaunchReport {
     pub requested: AgentChoice,
     pub effective: Option<AgentChoice>,
 }
 
 /// An agent with its model and effort.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentChoice {
     pub agent: Option<String>,
     pub model: Option<String>,
@@ -119,7 +120,7 @@ of_dispatch! {
 }
 
 /// The reply of `worker-show` (contract 7.5).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
     pub dispatch: DispatchRow,
@@ -131,7 +132,7 @@ pub struct Shown {
 }
 
 /// The Worker, or that there is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ShownWorker {
     Supervised(Box<WorkerRow>),
@@ -139,7 +140,7 @@ pub enum ShownWorker {
 }
 
 /// What is seen of the process: liveness of the PTY only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
     /// `live`, `exited`, `missing` or `unattached`.
@@ -152,7 +153,7 @@ pub struct Observation {
 }
 
 /// A wait of the agent on its own screen, such as a permission dialog.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentWait {
     pub source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,7 +161,7 @@ pub struct AgentWait {
 }
 
 /// One attempt as `worker-list` and `worker-show` sum it up (contract 8.2).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Projection {
     pub dispatch_id: DispatchId,
@@ -183,14 +184,14 @@ pub struct Projection {
 }
 
 /// The agent of an attempt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Provider {
     pub id: String,
     pub model: Option<String>,
 }
 
 /// Where an attempt works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workspace {
     pub id: String,
     /// Always `folder_or_worktree`.
@@ -198,7 +199,7 @@ pub struct Workspace {
 }
 
 /// How far an attempt is, by its rows and by its screen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectedStage {
     pub worker: Option<Stage>,
     pub dispatch: DispatchState,
@@ -209,7 +210,7 @@ pub struct ProjectedStage {
 }
 
 /// What a coordinator should run next; `argv` without the executable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextAction {
     /// `release`, `recover`, `inspect` or `none`.
     pub kind: String,
@@ -217,7 +218,7 @@ pub struct NextAction {
 }
 
 /// Why somebody should look.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attention {
     pub categories: Vec<String>,
@@ -237,7 +238,7 @@ pub struct WorkerList {
 }
 
 /// The reply of `worker-list`, newest first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Workers {
     pub workers: Vec<WorkerListRow>,
     /// Attempts by terminal state, whatever the filter.
@@ -247,7 +248,7 @@ pub struct Workers {
 }
 
 /// One attempt in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerListRow {
     pub dispatch_id: DispatchId,
@@ -263,7 +264,7 @@ pub struct WorkerListRow {
 }
 
 /// Where a page stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     pub limit: usize,
@@ -273,7 +274,7 @@ pub struct Page {
 }
 
 /// Whose attempts a list shows: by `flag`, the `bound` Run, or `all`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scope {
     pub source: String,
@@ -292,7 +293,7 @@ pub struct WorkerRead {
 }
 
 /// The reply of `worker-read` (contract 7.6). The source is always the terminal in this build.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerOutput {
     pub dispatch_id: DispatchId,
@@ -308,7 +309,7 @@ pub struct WorkerOutput {
 }
 
 /// The states beside an output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputStatus {
     pub worker: String,
     /// `running`, `exited` or `unknown`.
@@ -316,7 +317,7 @@ pub struct OutputStatus {
 }
 
 /// The reply of `worker-stop`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stopped {
     pub dispatch_id: DispatchId,
@@ -331,7 +332,7 @@ pub struct Stopped {
 }
 
 /// The reply of `worker-abandon`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Abandoned {
     pub dispatch_id: DispatchId,
@@ -345,7 +346,7 @@ pub struct Abandoned {
 }
 
 /// The reply of `worker-release` and `worker-retain` (contract 7.4).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Released {
     pub dispatch_id: DispatchId,

@@ -3,6 +3,7 @@
 use super::call;
 use super::row::{RepoRow, WorktreeRow};
 use crate::base::id::TerminalId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `worktree create`.
@@ -26,7 +27,7 @@ pub struct WorktreeCreate {
 }
 
 /// The reply of `worktree create`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeMade {
     pub worktree: WorktreeRow,
@@ -41,14 +42,14 @@ pub struct WorktreeMade {
 }
 
 /// Who asked for a worktree; it says nothing about the git base.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lineage {
     pub parent_worktree_id: String,
 }
 
 /// The first terminal of a new worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StartupTerminal {
     pub handle: TerminalId,
 }
@@ -62,7 +63,7 @@ pub struct WorktreeList {
 }
 
 /// The reply of `worktree list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Worktrees {
     pub worktrees: Vec<WorktreeRow>,
@@ -82,7 +83,7 @@ pub struct WorktreeShow {
 pub struct WorktreeCurrent {}
 
 /// The reply of `worktree show` and `worktree current`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneWorktree {
     pub worktree: WorktreeRow,
 }
@@ -92,7 +93,7 @@ pub struct OneWorktree {
 pub struct RepoList {}
 
 /// The reply of `repo list`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Repos {
     pub repos: Vec<RepoRow>,
 }
@@ -110,7 +111,7 @@ pub struct RepoAdd {
 }
 
 /// The reply of `repo show` and `repo add`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OneRepo {
     pub repo: RepoRow,
 }

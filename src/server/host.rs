@@ -100,7 +100,7 @@ impl Host {
             self.terminals.end_all().await;
         }
         let n_kept = if stop.keep_terminals { running.len() } else { 0 };
-        let stopping = Stopping { pid: std::process::id(), n_ended: running.len() - n_kept, n_kept };
+        let stopping = Stopping { pid: Some(std::process::id()), n_ended: running.len() - n_kept, n_kept };
         let (reply, stopped) = oneshot::channel();
         self.inbox.send(Command::Stop { stop, reply }).await.ok()?;
         stopped.await.ok()?.ok()?;

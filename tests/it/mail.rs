@@ -276,6 +276,7 @@ fn stderr_of(words: &[&str]) -> String {
         transport: &mut Slow,
         out: Out { stdout: &mut stdout, stderr: &mut stderr },
         is_json: parsed.json,
+        home: std::path::Path::new("/"),
         argv: &argv,
         origin: Origin::default(),
         new_request_id: &mut || String::from("r"),

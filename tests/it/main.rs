@@ -10,5 +10,6 @@ mod mail;
 mod rig;
 mod screens;
 mod support;
+mod surface;
 mod terminal;
 mod transcripts;

@@ -1,10 +1,13 @@
 //! The verbs by noun: flags as structs, replies as text.
 
+pub mod completions;
 pub mod dispatch;
 pub mod gate;
 pub mod mail;
+pub mod man;
 pub mod request;
 pub mod run;
+pub mod schema;
 pub mod skills;
 pub mod task;
 pub mod terminal;

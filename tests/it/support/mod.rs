@@ -2,5 +2,6 @@
 
 pub mod attempts;
 pub mod sandbox;
+pub mod schema;
 pub mod wait;
 pub mod world;

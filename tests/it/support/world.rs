@@ -85,7 +85,11 @@ pub struct World {
     pub effects: Vec<OpenEffect>,
     pub acts: Vec<Act>,
     /// Calls that wait, by request id.
-    pub waiting: BTreeMap<String, (Wait, CallerFacts)>,
+    pub waiting: BTreeMap<String, (String, Wait, CallerFacts)>,
+    /// The methods that gave a reply.
+    pub answered: BTreeSet<String>,
+    /// The home directory of the command lines.
+    pub home: tempfile::TempDir,
     next_request: u64,
     /// Who the next command line comes from: a terminal handle, or None for the person.
     pub sender: Option<String>,
@@ -124,6 +128,8 @@ impl World {
             effects: Vec::new(),
             acts: Vec::new(),
             waiting: BTreeMap::new(),
+            answered: BTreeSet::new(),
+            home: tempfile::tempdir().unwrap(),
             next_request: 0,
             sender: None,
             place: Place {
@@ -186,9 +192,13 @@ impl World {
         match answer {
             Err(Unmade::Refused(error)) => Err(error),
             Err(Unmade::Preview(_)) | Ok(Answer::Preview(_)) => panic!("git is asked twice"),
-            Ok(Answer::Done(result)) => Ok(result),
+            Ok(Answer::Done(result)) => {
+                super::schema::check_result(&request.method, &result);
+                self.answered.insert(request.method.clone());
+                Ok(result)
+            }
             Ok(Answer::Wait(wait)) => {
-                self.waiting.insert(request.id.clone(), (wait, caller));
+                self.waiting.insert(request.id.clone(), (request.method.clone(), wait, caller));
                 Err(ErrorBody::new(orca::base::code::ErrorCode::RuntimeError, "waits")
                     .with("waiting", &request.id))
             }
@@ -197,14 +207,18 @@ impl World {
 
     /// Asks a waiting call again; None while it goes on waiting.
     pub fn wake(&mut self, request_id: &str, wake: Wake) -> Option<Result<serde_json::Value, ErrorBody>> {
-        let (wait, caller) = self.waiting.remove(request_id)?;
+        let (method, wait, caller) = self.waiting.remove(request_id)?;
         let answer =
             self.transact(caller.clone(), |cx| orca::ops::handle_wake(cx, wait, wake, Some(request_id)));
         match answer {
-            Ok(Answer::Done(result)) => Some(Ok(result)),
+            Ok(Answer::Done(result)) => {
+                super::schema::check_result(&method, &result);
+                self.answered.insert(method);
+                Some(Ok(result))
+            }
             Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
             Ok(Answer::Wait(wait)) => {
-                self.waiting.insert(request_id.to_owned(), (wait, caller));
+                self.waiting.insert(request_id.to_owned(), (method, wait, caller));
                 None
             }
             Err(error) => Some(Err(error.into())),
@@ -304,6 +318,7 @@ impl World {
     /// Runs one command line, as the current sender.
     pub fn run(&mut self, words: &[String]) -> Printed {
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let home = self.home.path().to_owned();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let code = match orca::cli::parse(&argv) {
             Ok(parsed) => {
@@ -322,19 +337,23 @@ impl World {
                     out: Out { stdout: &mut stdout, stderr: &mut stderr },
                     is_json: parsed.json,
                     argv: &argv,
+                    home: &home,
                     origin,
                     new_request_id: &mut ids,
                 };
                 orca::cli::run(&parsed, &mut session)
             }
             Err(error) => {
-                let response = orca::cli::syntax_error(&error, &argv);
-                stderr.extend(response.error.unwrap().message.as_bytes());
-                1
+                let mut out = Out { stdout: &mut stdout, stderr: &mut stderr };
+                orca::cli::print_syntax_error(&error, &argv, &mut out)
             }
         };
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Printed { stdout: text(stdout), stderr: text(stderr), code }
+        let printed = Printed { stdout: text(stdout), stderr: text(stderr), code };
+        if words.iter().any(|word| word == "--json") && !printed.stdout.is_empty() {
+            super::schema::check_printed(words, &printed.stdout);
+        }
+        printed
     }
 }
 

@@ -1,7 +1,7 @@
 //! The only place that writes to standard output and standard error.
 //!
 //! Data goes to standard output, talk to standard error. Text from outside is made safe for a
-//! terminal here; JSON escapes it by itself.
+//! terminal here.
 
 use crate::base::code::ErrorCode;
 use crate::proto::envelope::Response;
@@ -57,7 +57,34 @@ impl Out<'_> {
     pub fn json(&mut self, value: &impl serde::Serialize) {
         let text = serde_json::to_string_pretty(value)
             .unwrap_or_else(|error| format!("{{\"ok\":false,\"error\":{{\"message\":\"{error}\"}}}}"));
-        self.data(&text);
+        self.data(&escape_controls(&text));
         self.data("\n");
+    }
+}
+
+/// A JSON document without raw control characters: those above 0x7e mean something to a terminal and
+/// may stand in a string of JSON as they are.
+pub fn escape_controls(json: &str) -> String {
+    if !json.chars().any(|c| c.is_control() && c != '\n') {
+        return json.to_owned();
+    }
+    json.chars()
+        .map(|c| match c.is_control() && c != '\n' {
+            true => format!("\\u{:04x}", u32::from(c)),
+            false => c.to_string(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_json_are_escaped_and_mean_the_same() {
+        let value = serde_json::json!({ "id": "a\u{9b}31m\u{7f}\n" });
+        let text = escape_controls(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

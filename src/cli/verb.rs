@@ -93,7 +93,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
     };
     if session.is_json && verb.is_bare() {
         let line = response.result.map(|result| result.to_string()).unwrap_or_default();
-        session.out.data(&format!("{line}\n"));
+        session.out.data(&format!("{}\n", super::out::escape_controls(&line)));
     } else if session.is_json {
         session.out.json(&response);
     } else {

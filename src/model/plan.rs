@@ -21,6 +21,14 @@ pub fn is_broken(task: &Task) -> bool {
     task.n_failed_in_row >= BREAKER_LIMIT
 }
 
+/// Somebody's word opened the Task again, by `task-update` or a gate: what is then called `ready` can
+/// be started, so an open breaker is closed.
+pub fn close_breaker(task: &mut Task) {
+    if is_broken(task) {
+        task.n_failed_in_row = 0;
+    }
+}
+
 /// Why `--retry-of` is not legal, or nothing (contract 3.4).
 pub fn retry_objection(
     task: &Task,
@@ -55,9 +63,14 @@ pub fn retry_objection(
     }
 }
 
-/// The depth of a Dispatch made by a pane that itself is `creator_depth` deep (contract 3.10).
+/// The depth of a Dispatch made by a pane that works on `creator`. What a pane assigned to itself does
+/// not count (contract 3.10).
 pub fn child_depth(creator: Option<&Dispatch>) -> u32 {
-    creator.map_or(0, |dispatch| if dispatch.status.is_active() { dispatch.depth } else { 0 }) + 1
+    let is_own = |dispatch: &Dispatch| {
+        dispatch.assignee_handle.as_ref().is_some_and(|id| id.as_str() == dispatch.creator_handle)
+    };
+    let counts = creator.filter(|dispatch| dispatch.status.is_active() && !is_own(dispatch));
+    counts.map_or(0, |dispatch| dispatch.depth) + 1
 }
 
 /// The Dispatch state after a failure that makes `failure_count` in a row.

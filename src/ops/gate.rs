@@ -10,6 +10,7 @@ use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::event::{EventKind, Fact};
 use crate::model::gate::{Gate, GateState};
+use crate::model::plan;
 use crate::model::task::{Task, TaskInput, TaskState};
 use crate::proto::gate::{GateCreate, GateList, GateResolve, Gates, OneGate};
 use crate::proto::row::GateRow;
@@ -168,6 +169,7 @@ fn release(cx: &mut Cx<'_>, gated: &mut Task) -> Result<(), OpError> {
     let is_startable = settle::waiting_state(cx, &gated.deps)? == TaskState::Ready;
     let input = if is_startable { TaskInput::Unblock } else { TaskInput::DependenciesUnmet };
     gated.status = gated.status.next(input)?;
+    plan::close_breaker(gated);
     cx.tx.put(gated)?;
     cx.emit(
         Fact::new(EventKind::TaskChanged, format!("{}: its gates are resolved", gated.status)).of_task(gated),

@@ -10,6 +10,7 @@ use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::event::{EventKind, Fact};
 use crate::model::gate::Gate;
+use crate::model::plan;
 use crate::model::run::Run;
 use crate::model::task::{self, Creator, MAX_SPEC_BYTES, Task, TaskState};
 use crate::model::worker::Worker;
@@ -257,6 +258,9 @@ fn change_status(
     };
     if matches!(status, TaskState::Ready | TaskState::Completed) {
         task.n_failed_in_row = 0;
+    }
+    if matches!(task.status, TaskState::Ready | TaskState::Pending) {
+        plan::close_breaker(task);
     }
     if matches!(task.status, TaskState::Ready | TaskState::Pending) {
         task.result = None;

@@ -134,8 +134,13 @@ fn is_for_screens(message: &Message) -> bool {
         || matches!(message.kind, MessageType::Escalation | MessageType::WorkerDone)
 }
 
+/// The most terminals that have ended in a fresh mirror: the newest ones.
+const MAX_ENDED: usize = 500;
+/// The most of the person's mail in a fresh mirror: the newest.
+const MAX_MAIL: usize = 500;
+
 /// Everything a fresh mirror starts with: all Runs with their Tasks, attempts, questions and gates,
-/// and the terminals that are still of use.
+/// the terminals that are still of use, and the person's recent mail.
 pub fn snapshot(tx: &Tx) -> Result<Vec<RowView>, OpError> {
     let mut views = Vec::new();
     for run in tx.list::<Run>("all", "", usize::MAX)? {
@@ -157,13 +162,15 @@ pub fn snapshot(tx: &Tx) -> Result<Vec<RowView>, OpError> {
             views.push(RowView::Gate(GateRow::from(&gate)));
         }
     }
-    for terminal in tx.list::<Terminal>("all", "", usize::MAX)? {
+    let ended = tx.list_newest::<Terminal>("all", "", MAX_ENDED)?;
+    let ended = ended.into_iter().filter(|terminal| !super::terminal::is_alive(terminal));
+    for terminal in tx.list::<Terminal>("live", "", usize::MAX)?.into_iter().chain(ended) {
         views.push(RowView::Terminal(TerminalRow::from(&terminal)));
     }
     for found in tx.list::<Worktree>("all", "", usize::MAX)? {
         views.push(RowView::Worktree(worktree(tx, &found)?));
     }
-    for message in tx.list::<Message>("box", &Mailbox::User.to_string(), usize::MAX)? {
+    for message in tx.list_newest::<Message>("box", &Mailbox::User.to_string(), MAX_MAIL)? {
         views.push(RowView::Message(MessageRow::from(&message)));
     }
     Ok(views)

@@ -25,7 +25,7 @@ pub struct Batch {
     /// The last command's transaction, still open: it may become the durable one.
     held: Option<Tx>,
     has_soft_commits: bool,
-    /// A soft commit failed, so nothing of this batch may be promised.
+    /// The database failed, so nothing of this batch may be promised.
     failed: Option<StoreError>,
     change: Changed,
     effects: Vec<OpenEffect>,
@@ -112,6 +112,11 @@ impl Batch {
         }));
         self.acts.extend(left.acts);
         self.held = Some(tx);
+    }
+
+    /// The database failed in the middle of a command: nothing of this batch may be promised.
+    pub fn fail(&mut self, error: StoreError) {
+        self.failed.get_or_insert(error);
     }
 
     /// Makes the held transaction visible to the next one.

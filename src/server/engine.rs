@@ -3,7 +3,7 @@
 //! It runs on a thread of its own and is the only one that opens write transactions. Each command
 //! has its own transaction; when the inbox is drained one durable commit covers them all, and only
 //! then does anybody hear of it (design 3). A command that panics is aborted and answered with
-//! `runtime_error`; everybody else goes on. When the disk refuses a commit the server ends: what was
+//! `runtime_error`; everybody else goes on. When the disk refuses anything the server ends: what was
 //! promised is on disk, the rest was not promised, and the next start is the way to recover.
 //!
 //! It never blocks on anything but its inbox and the disk.
@@ -14,7 +14,7 @@ use super::effects::Effects;
 use super::fault::{self, Point};
 use super::hub::{Hub, Snapshot, Subscriber};
 use super::terminals::{Recovered, Terminals};
-use super::waits::{Waiting, Waits};
+use super::waits::{self, Waiting, Waits};
 use super::world::LiveWorld;
 use crate::base::clock::Clock;
 use crate::base::code::ErrorCode;
@@ -25,7 +25,8 @@ use crate::model::run::Run;
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
-use crate::ops::error::OpError;
+use crate::ops::error::{OpError, store_body};
+use crate::ops::invariants;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
@@ -34,7 +35,7 @@ use crate::store::tx::Tx;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 use tokio::sync::mpsc;
 
 /// The most commands that share one durable commit.
@@ -102,7 +103,7 @@ impl Engine {
         let open =
             self.transact(&mut batch, CallerFacts::default(), |cx| advance::recover(cx).map(Keep::Commit))?;
         // Nobody is attached yet, so there is nobody to tell.
-        batch.commit(&self.store).map_err(|refused| crate::ops::error::store_body(&refused.error))?;
+        batch.commit(&self.store).map_err(|refused| store_body(&refused.error))?;
         Ok(open)
     }
 
@@ -113,7 +114,10 @@ impl Engine {
         runtime: &tokio::runtime::Handle,
         open: Vec<OpenEffect>,
     ) -> Ended {
-        open.into_iter().for_each(|effect| self.begin(effect));
+        // A start before the close of the same terminal, whatever the clock said when they were requested.
+        let (starts, others): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|open| matches!(open.effect, Effect::SpawnTerminal { .. }));
+        starts.into_iter().chain(others).for_each(|effect| self.begin(effect));
         loop {
             let first = match self.next(&mut inbox, runtime) {
                 Next::Command(command) => Some(command),
@@ -147,7 +151,7 @@ impl Engine {
         let received = match self.waits.next_deadline() {
             None => Ok(inbox.blocking_recv()),
             Some(deadline) => {
-                let wait = Duration::from_millis(deadline.since_ms(self.clock.now()));
+                let wait = deadline.saturating_duration_since(Instant::now());
                 runtime.block_on(async { tokio::time::timeout(wait, inbox.recv()).await })
             }
         };
@@ -209,33 +213,18 @@ impl Engine {
             CallKind::Read => self.read(batch, caller.clone(), work),
             CallKind::Mutation => self.transact(batch, caller.clone(), work),
         };
-        if let Ok(Answer::Preview(wish)) = answer {
-            match AnyCall::decode(method, params.clone()) {
+        match answer {
+            Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
+            Ok(Answer::Preview(wish)) => match AnyCall::decode(method, params.clone()) {
                 Ok(call) => {
                     self.effects.preview(wish, CallCommand { call, params, request_id, caller, reply });
                 }
                 Err(error) => batch.replies.push((reply, Err(error))),
-            }
-            return;
-        }
-        let request_id = if kind == CallKind::Mutation { request_id } else { None };
-        self.settle(batch, answer, request_id, caller, reply);
-    }
-
-    fn settle(
-        &mut self,
-        batch: &mut Batch,
-        answer: Result<Answer, ErrorBody>,
-        request_id: Option<String>,
-        caller: CallerFacts,
-        reply: Reply,
-    ) {
-        match answer {
-            Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
-            Ok(Answer::Wait(wait)) => self.waits.add(Waiting { wait, request_id, caller, reply }),
-            Ok(Answer::Preview(wish)) => {
-                let error = OpError::Bug(format!("a worktree for {} was asked for late", wish.repo_path));
-                batch.replies.push((reply, Err(error.into())));
+            },
+            Ok(Answer::Wait(wait)) => {
+                let due = waits::due(&wait, self.clock.now());
+                let request_id = request_id.filter(|_| kind == CallKind::Mutation);
+                self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
             Err(error) => batch.replies.push((reply, Err(error))),
         }
@@ -253,8 +242,7 @@ impl Engine {
     }
 
     fn wake_due(&mut self, batch: &mut Batch) {
-        let now = self.clock.now();
-        for waiting in self.waits.take_due(now) {
+        for waiting in self.waits.take_due(Instant::now()) {
             self.wake(batch, waiting, Wake::Deadline);
         }
     }
@@ -276,7 +264,7 @@ impl Engine {
     }
 
     fn wake(&mut self, batch: &mut Batch, waiting: Waiting, wake: Wake) {
-        let Waiting { wait, request_id, caller, reply } = waiting;
+        let Waiting { wait, due, request_id, caller, reply } = waiting;
         let id = request_id.as_deref();
         let again = wait.clone();
         let answer = self.transact(batch, caller.clone(), |cx| {
@@ -285,13 +273,21 @@ impl Engine {
                 Answer::Wait(_) | Answer::Preview(_) => Keep::Abort(answer),
             })
         });
-        let answer = match answer {
-            Ok(Answer::Wait(wait)) if wake == Wake::Deadline => {
-                Err(OpError::Bug(format!("a call waits past its deadline: {:?}", wait.on)).into())
+        match (answer, wake) {
+            (Ok(Answer::Done(result)), _) => batch.replies.push((reply, Ok(result))),
+            (Ok(Answer::Wait(wait)), Wake::Changed) => {
+                self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
-            other => other,
-        };
-        self.settle(batch, answer, request_id, caller, reply);
+            (Ok(Answer::Wait(wait)), Wake::Deadline) => {
+                let bug = OpError::Bug(format!("a call waits past its deadline: {:?}", wait.on));
+                batch.replies.push((reply, Err(bug.into())));
+            }
+            (Ok(Answer::Preview(wish)), _) => {
+                let bug = OpError::Bug(format!("a worktree for {} was asked for late", wish.repo_path));
+                batch.replies.push((reply, Err(bug.into())));
+            }
+            (Err(error), _) => batch.replies.push((reply, Err(error))),
+        }
     }
 
     /// Lets those go who waited on a Run's mailbox for an earlier binding and were not answered.
@@ -355,6 +351,7 @@ impl Engine {
         // The transaction stays outside the closure: it must not be dropped while unwinding.
         let result = catch_unwind(AssertUnwindSafe(|| {
             let keep = work(&mut cx)?;
+            check_invariants(&cx.tx)?;
             let views = match &keep {
                 Keep::Commit(_) if !self.hub.is_empty() => super::batch::views(&cx.tx)?,
                 Keep::Commit(_) | Keep::Abort(_) => super::batch::Views::default(),
@@ -371,6 +368,11 @@ impl Engine {
                 let (_, left) = cx.finish();
                 batch.acts.extend(left.acts);
                 Ok(result)
+            }
+            Ok(Err(OpError::Store(error))) if error.needs_reopening() => {
+                let body = store_body(&error);
+                batch.fail(error);
+                Err(body)
             }
             Ok(Err(error)) => Err(error.into()),
             Err(_) => {
@@ -493,6 +495,15 @@ impl Engine {
         // the next server with the same request.
         drop(self.waits.take_all());
         ended
+    }
+}
+
+/// In debug builds a command that breaks a rule of design 7 is aborted and reported.
+fn check_invariants(tx: &Tx) -> Result<(), OpError> {
+    let breaches = if cfg!(debug_assertions) { invariants::breaches_nearby(tx)? } else { Vec::new() };
+    match breaches.is_empty() {
+        true => Ok(()),
+        false => Err(OpError::Bug(format!("a rule would be broken: {}", breaches.join("; ")))),
     }
 }
 

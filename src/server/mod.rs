@@ -88,6 +88,7 @@ fn serve(
     let effects = Effects {
         inbox: inbox.clone(),
         open: Arc::default(),
+        starts: Arc::default(),
         terminals: Arc::clone(&terminals),
         program: boot::own_path(),
         worktrees: WorktreePlaces {

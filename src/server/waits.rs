@@ -6,14 +6,25 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{RunId, TerminalId};
 use crate::ops::cx::{CallerFacts, Wait, WaitOn};
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 /// One waiting call.
 #[derive(Debug)]
 pub struct Waiting {
     pub wait: Wait,
+    /// When its time is up, by a clock that nobody sets.
+    pub due: Option<Instant>,
     pub request_id: Option<String>,
     pub caller: CallerFacts,
     pub reply: Reply,
+}
+
+/// When the time of a call that begins or goes on to wait at `now` is up. A machine's clock that was set
+/// back in between, as over a restart, does not make it wait longer than it asked for.
+pub fn due(wait: &Wait, now: Timestamp) -> Option<Instant> {
+    let deadline = wait.deadline?;
+    let left_ms = deadline.since_ms(now).min(deadline.since_ms(wait.began));
+    Instant::now().checked_add(Duration::from_millis(left_ms))
 }
 
 /// All waiting calls, in the order they came.
@@ -60,8 +71,8 @@ impl Waits {
     }
 
     /// When the next deadline is.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.waiting.iter().filter_map(|one| one.wait.deadline).min()
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.waiting.iter().filter_map(|one| one.due).min()
     }
 
     /// Takes out the calls that `news` may answer.
@@ -70,8 +81,8 @@ impl Waits {
     }
 
     /// Takes out the calls whose deadline has passed.
-    pub fn take_due(&mut self, now: Timestamp) -> Vec<Waiting> {
-        self.take(|one| one.wait.deadline.is_some_and(|deadline| deadline <= now))
+    pub fn take_due(&mut self, now: Instant) -> Vec<Waiting> {
+        self.take(|one| one.due.is_some_and(|due| due <= now))
     }
 
     /// Takes out the calls on the mailbox of a Run that was bound anew since they began.
@@ -116,11 +127,11 @@ mod tests {
 
     fn waiting(
         on: WaitOn,
-        deadline: Option<i64>,
+        due: Option<Instant>,
     ) -> (Waiting, oneshot::Receiver<Result<serde_json::Value, crate::proto::error::ErrorBody>>) {
         let (reply, answer) = oneshot::channel();
-        let wait = Wait { on, deadline: deadline.map(Timestamp), began: Timestamp(0) };
-        (Waiting { wait, request_id: None, caller: CallerFacts::default(), reply }, answer)
+        let wait = Wait { on, deadline: None, began: Timestamp(0) };
+        (Waiting { wait, due, request_id: None, caller: CallerFacts::default(), reply }, answer)
     }
 
     fn run_mail(run: &str, generation: u64) -> WaitOn {
@@ -136,7 +147,7 @@ mod tests {
         assert_eq!(waits.runs().len(), 1);
         drop(answer);
         assert!(waits.runs().is_empty());
-        assert!(waits.take_due(Timestamp(i64::MAX)).is_empty());
+        assert!(waits.take_due(Instant::now()).is_empty());
         assert!(waits.take_all().is_empty());
     }
 
@@ -163,13 +174,25 @@ mod tests {
     #[test]
     fn deadlines_and_fences() {
         let mut waits = Waits::default();
-        let (early, _a) = waiting(run_mail("run_a", 1), Some(5));
-        let (late, _b) = waiting(run_mail("run_b", 2), Some(9));
+        let (soon, later) = (Instant::now(), Instant::now() + Duration::from_secs(900));
+        let (early, _a) = waiting(run_mail("run_a", 1), Some(soon));
+        let (late, _b) = waiting(run_mail("run_b", 2), Some(later));
         waits.add(late);
         waits.add(early);
-        assert_eq!(waits.next_deadline(), Some(Timestamp(5)));
-        assert_eq!(waits.take_due(Timestamp(5)).len(), 1);
+        assert_eq!(waits.next_deadline(), Some(soon));
+        assert_eq!(waits.take_due(soon).len(), 1);
         assert!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 2).is_empty());
         assert_eq!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 3).len(), 1);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_stretches_no_wait() {
+        let on = run_mail("run_a", 1);
+        let wait = Wait { on, deadline: Some(Timestamp(100_000)), began: Timestamp(40_000) };
+        let left = |now: i64| {
+            let before = Instant::now();
+            due(&wait, Timestamp(now)).unwrap().duration_since(before).as_secs()
+        };
+        assert_eq!([left(40_000), left(70_000), left(-3_600_000), left(900_000)], [60, 30, 60, 0]);
     }
 }

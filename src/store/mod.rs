@@ -5,6 +5,8 @@
 //! then may replies go out (design 3, group commit). A damaged file is never overwritten.
 
 mod codec;
+#[cfg(test)]
+mod disk_tests;
 pub mod ledger;
 pub mod log;
 mod migrate;
@@ -68,6 +70,11 @@ impl std::fmt::Display for StoreError {
 impl std::error::Error for StoreError {}
 
 impl StoreError {
+    /// The database does nothing more until it is opened again, even when the disk has room by then.
+    pub fn needs_reopening(&self) -> bool {
+        matches!(self, Self::Unwritable { .. } | Self::Database(_))
+    }
+
     /// Wraps what redb says in the middle of an operation; a failure of the disk is told apart.
     fn database(error: impl Into<redb::Error>) -> Self {
         match error.into() {
@@ -137,10 +144,11 @@ impl Store {
 
     /// A store that lives in memory only, for tests.
     pub fn in_memory() -> Result<Self, StoreError> {
-        let backend = redb::backends::InMemoryBackend::new();
-        let database = redb::Builder::new()
-            .create_with_backend(backend)
-            .map_err(|e| StoreError::Database(e.to_string()))?;
+        Self::over(redb::backends::InMemoryBackend::new())
+    }
+
+    fn over(backend: impl redb::StorageBackend) -> Result<Self, StoreError> {
+        let database = redb::Builder::new().create_with_backend(backend).map_err(StoreError::database)?;
         let store = Self { database };
         store.prepare()?;
         Ok(store)

@@ -139,7 +139,8 @@ rows! {
         }
         entries
     };
-    // `box` <mailbox>: by sequence. `unread` <mailbox>: the unread ones, by sequence. `all`. `thread`.
+    // `box` <mailbox>: by sequence. `unread` <mailbox>: the unread ones, by sequence. `unread_type`
+    // <mailbox> <type>: the same. `all`. `dispatch`.
     Message, "message", "message_index", row => row.id.to_string(), {
         let order = format!("{:020}", row.sequence);
         let mut entries = vec![
@@ -148,6 +149,7 @@ rows! {
         ];
         if !row.is_read {
             entries.push(entry("unread", row.mailbox.to_string(), order.clone()));
+            entries.push(entry("unread_type", format!("{} {}", row.mailbox, row.kind), order.clone()));
         }
         if let Some(dispatch) = &row.dispatch_id {
             entries.push(entry("dispatch", dispatch.as_str(), order));

@@ -193,7 +193,25 @@ impl Tx {
 
     /// The number of rows that `index` files under `value`.
     pub fn count<T: Row>(&self, index: &str, value: &str) -> Result<usize, StoreError> {
-        Ok(self.keys::<T>(index, value, usize::MAX, false)?.len())
+        let unique = format!("{index}\0{value}");
+        self.with_table(T::INDEX, |table| {
+            let n = table.count(&format!("{unique}\0"), &format!("{unique}\u{1}"))?;
+            Ok(n + usize::from(n == 0 && table.get(&unique)?.is_some()))
+        })
+    }
+
+    /// The greatest value below `below` and from `from` on under which `index` files something; with
+    /// it as the next `below` a walk over all values needs one look each, however many rows they have.
+    pub fn value_below<T: Row>(
+        &self,
+        index: &str,
+        from: &str,
+        below: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let (from, to) = (format!("{index}\0{from}"), format!("{index}\0{below}"));
+        let found = self.with_table(T::INDEX, |table| table.range(&from, &to, 1, true))?;
+        let value = found.first().and_then(|(entry, _)| entry.split('\0').nth(1));
+        Ok(value.map(str::to_owned))
     }
 
     /// Every row of a noun in the order of its keys, at most `limit`.
@@ -292,6 +310,7 @@ pub(super) trait TableView {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>, StoreError>;
     fn range(&self, from: &str, to: &str, limit: usize, is_newest_first: bool)
     -> Result<Entries, StoreError>;
+    fn count(&self, from: &str, to: &str) -> Result<usize, StoreError>;
 }
 
 type Entries = Vec<(String, Vec<u8>)>;
@@ -320,5 +339,10 @@ impl<V: Bytes, T: ReadableTable<&'static str, V>> TableView for View<T, V> {
             entries.push((key.value().to_owned(), V::bytes(value.value())));
         }
         Ok(entries)
+    }
+
+    fn count(&self, from: &str, to: &str) -> Result<usize, StoreError> {
+        let range = self.0.range::<&str>(from..to).map_err(StoreError::database)?;
+        range.map(|entry| entry.map(|_| 1).map_err(StoreError::database)).sum()
     }
 }

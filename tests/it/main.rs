@@ -4,11 +4,15 @@
 
 mod agents;
 mod crash;
+mod fuzz;
 mod holder;
 mod lifecycle;
 mod mail;
+mod model;
+mod races;
 mod rig;
 mod screens;
+mod storage;
 mod support;
 mod surface;
 mod terminal;

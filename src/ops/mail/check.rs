@@ -4,9 +4,8 @@
 use super::{delivery, reach};
 use crate::base::code::ErrorCode;
 use crate::base::text;
-use crate::model::delivery::MAX_BATCH;
 use crate::model::dispatch::{Dispatch, DispatchState};
-use crate::model::message::{Mailbox, Message, MessageType};
+use crate::model::message::{Mailbox, MessageType};
 use crate::model::run::Run;
 use crate::ops::caller::{self, Caller, USER};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
@@ -112,8 +111,10 @@ fn place(cx: &Cx<'_>, caller: &Caller, call: &Check) -> Result<Place, OpError> {
             None => Ok(Place::Own(Mailbox::User)),
         };
     };
-    if let Some(last) = cx.tx.last::<Dispatch>("terminal", terminal.id.as_str())? {
-        still_owned(&last)?;
+    // The terminal names its newest attempt; the order of creation does not outlive a clock set back.
+    let newest = terminal.dispatch_id.as_ref().map(|id| cx.tx.get::<Dispatch>(id.as_str()));
+    if let Some(newest) = newest.transpose()?.flatten() {
+        still_owned(&newest)?;
     }
     Ok(Place::Own(Mailbox::Terminal(terminal.id.clone())))
 }
@@ -171,14 +172,14 @@ fn own_mail(cx: &mut Cx<'_>, mailbox: &Mailbox, wish: &Wish) -> Result<Answer, O
         let count = messages.len();
         return reply(&Checked { messages, count, ..about(cx, mailbox, count == 0)? });
     }
-    let unread = reach::unread(cx, &boxes)?;
+    let is_here = reach::has_any(cx, &boxes, &wish.types)?;
     match wish.wait_ms {
-        Some(wait_ms) if !reach::is_any(&unread, &wish.types) => {
+        Some(wait_ms) if !is_here => {
             let types = wish.types.iter().map(ToString::to_string).collect();
             let on = WaitOn::Mail { mailbox: mailbox.to_string(), types };
             Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(wait_ms)), began: cx.now }))
         }
-        Some(_) | None => consume(cx, mailbox, unread),
+        Some(_) | None => consume(cx, mailbox, &boxes),
     }
 }
 
@@ -194,16 +195,16 @@ fn about(cx: &Cx<'_>, mailbox: &Mailbox, is_empty: bool) -> Result<Checked, OpEr
     Ok(checked)
 }
 
-fn consume(cx: &mut Cx<'_>, mailbox: &Mailbox, mut unread: Vec<Message>) -> Result<Answer, OpError> {
-    let rest = unread.split_off(reach::n_fitting(&unread, MAX_BATCH));
-    for message in &mut unread {
+fn consume(cx: &mut Cx<'_>, mailbox: &Mailbox, boxes: &[Mailbox]) -> Result<Answer, OpError> {
+    let reach::Unread { mut batch, n_behind } = reach::unread(cx, boxes)?;
+    for message in &mut batch {
         super::mark_read(cx, message)?;
     }
     reply(&Checked {
-        count: unread.len(),
-        messages: unread.iter().map(MessageRow::from).collect(),
-        newer_waiting: (!rest.is_empty()).then_some(rest.len()),
-        ..about(cx, mailbox, unread.is_empty())?
+        count: batch.len(),
+        messages: batch.iter().map(MessageRow::from).collect(),
+        newer_waiting: (n_behind > 0).then_some(n_behind),
+        ..about(cx, mailbox, batch.is_empty())?
     })
 }
 
@@ -221,15 +222,16 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
         still_owned(&dispatch)?;
     }
     let types: Vec<MessageType> = types.iter().filter_map(|name| MessageType::parse(name)).collect();
-    let unread = reach::unread(cx, &reach::boxes(cx, &mailbox)?)?;
-    if reach::is_any(&unread, &types) {
-        return consume(cx, &mailbox, unread);
+    let boxes = reach::boxes(cx, &mailbox)?;
+    if reach::has_any(cx, &boxes, &types)? {
+        return consume(cx, &mailbox, &boxes);
     }
+    let n_unread = reach::n_unread(cx, &boxes)?;
     match wake {
         Wake::Changed => Ok(Answer::Wait(wait)),
         Wake::Deadline => reply(&Checked {
             timed_out: true,
-            newer_waiting: (!unread.is_empty()).then_some(unread.len()),
+            newer_waiting: (n_unread > 0).then_some(n_unread),
             ..about(cx, &mailbox, true)?
         }),
     }

@@ -6,7 +6,7 @@ use super::reach;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DeliveryId, RunId};
 use crate::base::text;
-use crate::model::delivery::{Delivery, DeliveryState, MAX_BATCH};
+use crate::model::delivery::{Delivery, DeliveryState};
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::run::{Consumer, Run};
@@ -44,9 +44,9 @@ pub(super) fn check(
     if let Some(batch) = outstanding(cx, &run.id, acknowledged.as_ref(), &wish.types)? {
         return reply(&batch);
     }
-    let unread = reach::unread(cx, &reach::boxes(cx, &own)?)?;
-    let Some(wait_ms) = wish.wait_ms.filter(|_| !reach::is_any(&unread, &wish.types)) else {
-        return reply(&freeze(cx, run, &unread, acknowledged, &wish.types)?);
+    let is_here = reach::has_any(cx, &reach::boxes(cx, &own)?, &wish.types)?;
+    let Some(wait_ms) = wish.wait_ms.filter(|_| !is_here) else {
+        return reply(&freeze(cx, run, acknowledged, &wish.types)?);
     };
     if cx.world.has_waiter(&run.id) {
         return match acknowledged {
@@ -170,17 +170,20 @@ fn outstanding(
     }
     delivery.n_redeliveries += 1;
     cx.tx.put(&delivery)?;
-    let mut newer = reach::unread(cx, &reach::boxes(cx, &Mailbox::Run(run.clone()))?)?;
-    newer.retain(|message| !delivery.message_ids.contains(&message.id));
+    let boxes = reach::boxes(cx, &Mailbox::Run(run.clone()))?;
+    let n_newer = |types: &[MessageType]| -> Result<usize, OpError> {
+        let n_batch = batch.iter().filter(|one| !one.is_read && reach::is_of(one, types)).count();
+        Ok(reach::n_of(cx, &boxes, types)?.saturating_sub(n_batch))
+    };
     Ok(Some(Checked {
+        newer_waiting: Some(n_newer(&[])?),
+        queued_matching_messages: Some(n_newer(types)? > 0),
         run_id: Some(run.clone()),
         delivery_id: Some(delivery.id),
         count: batch.len(),
         messages: batch.iter().map(MessageRow::from).collect(),
         replayed: Some(true),
         redeliveries: Some(delivery.n_redeliveries),
-        newer_waiting: Some(newer.len()),
-        queued_matching_messages: Some(reach::is_any(&newer, types)),
         acknowledged: acknowledged.cloned(),
         ..Checked::default()
     }))
@@ -190,11 +193,11 @@ fn outstanding(
 fn freeze(
     cx: &mut Cx<'_>,
     run: &Run,
-    unread: &[Message],
     acknowledged: Option<DeliveryId>,
     types: &[MessageType],
 ) -> Result<Checked, OpError> {
-    let (batch, rest) = unread.split_at(reach::n_fitting(unread, MAX_BATCH));
+    let boxes = reach::boxes(cx, &Mailbox::Run(run.id.clone()))?;
+    let reach::Unread { batch, n_behind } = reach::unread(cx, &boxes)?;
     if batch.is_empty() {
         return about(cx, run, acknowledged, true);
     }
@@ -211,13 +214,14 @@ fn freeze(
     cx.tx.put(&delivery)?;
     let detail = format!("{} ({} messages)", delivery.id, delivery.message_ids.len());
     cx.emit(Fact::new(EventKind::DeliveryMade, detail).of_run(&run.id))?;
+    let n_matching = batch.iter().filter(|message| reach::is_of(message, types)).count();
     Ok(Checked {
         delivery_id: Some(delivery.id),
         count: batch.len(),
         messages: batch.iter().map(MessageRow::from).collect(),
         replayed: Some(false),
-        newer_waiting: Some(rest.len()),
-        queued_matching_messages: Some(reach::is_any(rest, types)),
+        newer_waiting: Some(n_behind),
+        queued_matching_messages: Some(reach::n_of(cx, &boxes, types)? > n_matching),
         ..about(cx, run, acknowledged, false)?
     })
 }
@@ -240,15 +244,15 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     if let Some(batch) = outstanding(cx, &run.id, acknowledged.as_ref(), &types)? {
         return reply(&batch);
     }
-    let unread = reach::unread(cx, &reach::boxes(cx, &Mailbox::Run(run.id.clone()))?)?;
-    if reach::is_any(&unread, &types) {
-        return reply(&freeze(cx, &run, &unread, acknowledged, &types)?);
+    let boxes = reach::boxes(cx, &Mailbox::Run(run.id.clone()))?;
+    if reach::has_any(cx, &boxes, &types)? {
+        return reply(&freeze(cx, &run, acknowledged, &types)?);
     }
     match wake {
         Wake::Changed => Ok(Answer::Wait(wait)),
         Wake::Deadline => reply(&Checked {
             timed_out: true,
-            newer_waiting: Some(unread.len()),
+            newer_waiting: Some(reach::n_unread(cx, &boxes)?),
             ..about(cx, &run, acknowledged, true)?
         }),
     }

@@ -3,6 +3,7 @@
 
 use crate::base::code::ErrorCode;
 use crate::base::text;
+use crate::model::delivery::MAX_BATCH;
 use crate::model::dispatch::Dispatch;
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::run::{Consumer, Run};
@@ -12,6 +13,7 @@ use crate::ops::cx::Cx;
 use crate::ops::error::{OpError, refuse};
 use crate::proto::mail::MailElsewhere;
 use crate::proto::row::MessageRow;
+use std::collections::BTreeSet;
 
 /// The most bytes of text in one reply; a frame holds 16 MiB, and escaping may double it.
 const MAX_REPLY_BYTES: usize = 4 << 20;
@@ -35,19 +37,72 @@ pub(super) fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError>
     Ok(std::iter::once(own.clone()).chain(seat.map(Mailbox::Terminal)).collect())
 }
 
-/// The unread mail of these boxes in the order of acceptance.
-pub(super) fn unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Vec<Message>, OpError> {
-    let mut found = Vec::new();
-    for mailbox in boxes {
-        found.extend(cx.tx.list::<Message>("unread", &mailbox.to_string(), usize::MAX)?);
-    }
-    found.sort_by_key(|message| message.sequence);
-    Ok(found)
+/// The oldest unread mail of a reader, in the order of acceptance.
+pub(super) struct Unread {
+    /// As much as one batch holds.
+    pub batch: Vec<Message>,
+    pub n_behind: usize,
 }
 
-/// A message of one of these types is among them; no types mean any.
-pub(super) fn is_any<'a>(messages: impl IntoIterator<Item = &'a Message>, types: &[MessageType]) -> bool {
-    messages.into_iter().any(|message| types.is_empty() || types.contains(&message.kind))
+/// The unread mail of these boxes. However much of it there is, no more than a batch is loaded.
+pub(super) fn unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Unread, OpError> {
+    let mut batch = Vec::new();
+    for mailbox in boxes {
+        batch.extend(cx.tx.list::<Message>("unread", &mailbox.to_string(), MAX_BATCH)?);
+    }
+    batch.sort_by_key(|message| message.sequence);
+    batch.truncate(n_fitting(&batch, MAX_BATCH));
+    let n_behind = n_unread(cx, boxes)? - batch.len();
+    Ok(Unread { batch, n_behind })
+}
+
+/// How many messages of these boxes are unread.
+pub(super) fn n_unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<usize, OpError> {
+    let mut n = 0;
+    for mailbox in boxes {
+        n += cx.tx.count::<Message>("unread", &mailbox.to_string())?;
+    }
+    Ok(n)
+}
+
+/// How many messages of these boxes and types are unread; no types mean any.
+pub(super) fn n_of(cx: &Cx<'_>, boxes: &[Mailbox], types: &[MessageType]) -> Result<usize, OpError> {
+    if types.is_empty() {
+        return n_unread(cx, boxes);
+    }
+    let mut n = 0;
+    for filed in filed_under(boxes, types) {
+        n += cx.tx.count::<Message>("unread_type", &filed)?;
+    }
+    Ok(n)
+}
+
+/// An unread message of one of these types is in these boxes; no types mean any.
+pub(super) fn has_any(cx: &Cx<'_>, boxes: &[Mailbox], types: &[MessageType]) -> Result<bool, OpError> {
+    if types.is_empty() {
+        for mailbox in boxes {
+            if cx.tx.first::<Message>("unread", &mailbox.to_string())?.is_some() {
+                return Ok(true);
+            }
+        }
+        return Ok(false);
+    }
+    for filed in filed_under(boxes, types) {
+        if cx.tx.first::<Message>("unread_type", &filed)?.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The values of the index `unread_type`; a type that is named twice counts once.
+fn filed_under(boxes: &[Mailbox], types: &[MessageType]) -> BTreeSet<String> {
+    boxes.iter().flat_map(|mailbox| types.iter().map(move |kind| format!("{mailbox} {kind}"))).collect()
+}
+
+/// The message is of one of these types; no types mean any.
+pub(super) fn is_of(message: &Message, types: &[MessageType]) -> bool {
+    types.is_empty() || types.contains(&message.kind)
 }
 
 /// How many of `messages`, from the first, fit into one reply: at least one, at most `max`.
@@ -73,13 +128,26 @@ pub(super) fn newest(
     types: &[MessageType],
     max: usize,
 ) -> Result<Vec<MessageRow>, OpError> {
-    let index = if is_unread_only { "unread" } else { "box" };
-    // A filter may pass over any number of rows; without one no more than these are wanted.
-    let limit = if types.is_empty() { max } else { usize::MAX };
     let mut found = Vec::new();
-    for mailbox in boxes {
-        let listed = cx.tx.list_newest::<Message>(index, &mailbox.to_string(), limit)?;
-        found.extend(listed.into_iter().filter(|message| types.is_empty() || types.contains(&message.kind)));
+    match (is_unread_only, types.is_empty()) {
+        (true, false) => {
+            for filed in filed_under(boxes, types) {
+                found.extend(cx.tx.list_newest::<Message>("unread_type", &filed, max)?);
+            }
+        }
+        (_, true) => {
+            let index = if is_unread_only { "unread" } else { "box" };
+            for mailbox in boxes {
+                found.extend(cx.tx.list_newest::<Message>(index, &mailbox.to_string(), max)?);
+            }
+        }
+        // The filter may pass over any number of rows.
+        (false, false) => {
+            for mailbox in boxes {
+                let all = cx.tx.list_newest::<Message>("box", &mailbox.to_string(), usize::MAX)?;
+                found.extend(all.into_iter().filter(|message| is_of(message, types)));
+            }
+        }
     }
     found.sort_by_key(|message: &Message| std::cmp::Reverse(message.sequence));
     let n = n_fitting(&found, max);
@@ -136,24 +204,28 @@ pub(super) fn elsewhere(cx: &Cx<'_>, own: &Mailbox, is_person: bool) -> Result<V
         let command = String::from("orca orchestration check --terminal user --json");
         found.extend(place(cx, &Mailbox::User, command)?);
     }
-    for run in cx.tx.list_newest::<Run>("all", "", usize::MAX)? {
-        let mailbox = Mailbox::Run(run.id.clone());
-        if mailbox == *own || found.len() >= MAX_ELSEWHERE {
-            continue;
+    // From unread mail to its Run, not from every Run there ever was to its mail.
+    let (from, mut below) = (String::from("run:"), String::from("run;"));
+    while found.len() < MAX_ELSEWHERE
+        && let Some(value) = cx.tx.value_below::<Message>("unread", &from, &below)?
+    {
+        if let Some(mailbox @ Mailbox::Run(_)) = Mailbox::parse(&value).filter(|mailbox| mailbox != own) {
+            found.extend(elsewhere_in(cx, &mailbox, is_person)?);
         }
-        match &run.consumer {
-            Some(Consumer::User) if is_person => {
-                let command = format!("orca orchestration check --run {} --json", run.id);
-                found.extend(place(cx, &mailbox, command)?);
-            }
-            None => {
-                let command = format!("orca orchestration run-use --id {} --json", run.id);
-                found.extend(place(cx, &mailbox, command)?);
-            }
-            Some(Consumer::User | Consumer::Terminal { .. }) => {}
-        }
+        below = value;
     }
     Ok(found)
+}
+
+fn elsewhere_in(cx: &Cx<'_>, mailbox: &Mailbox, is_person: bool) -> Result<Option<MailElsewhere>, OpError> {
+    let Mailbox::Run(id) = mailbox else { return Ok(None) };
+    let Some(run) = cx.tx.get::<Run>(id.as_str())? else { return Ok(None) };
+    let verb = match &run.consumer {
+        Some(Consumer::User) if is_person => "check --run",
+        None => "run-use --id",
+        Some(Consumer::User | Consumer::Terminal { .. }) => return Ok(None),
+    };
+    place(cx, mailbox, format!("orca orchestration {verb} {id} --json"))
 }
 
 fn place(cx: &Cx<'_>, mailbox: &Mailbox, command: String) -> Result<Option<MailElsewhere>, OpError> {

@@ -23,6 +23,9 @@ use serde_json::{Value, json};
 /// How many reported files are looked for.
 const MAX_LOOKED_UP: usize = 1_000;
 
+/// The field of a payload that says why its report was refused (contract 4.10).
+const REJECTION: &str = "_orcaLifecycleRejection";
+
 /// Why a report was refused.
 struct Rejection {
     code: ErrorCode,
@@ -196,7 +199,7 @@ fn validate(
     if !call.payload.as_ref().is_some_and(Value::is_object) {
         return Ok(Err(reject(ErrorCode::InvalidPayload, "the payload is not a JSON object")));
     }
-    if call.payload.as_ref().is_some_and(|payload| payload.get("_orcaLifecycleRejection").is_some()) {
+    if call.payload.as_ref().is_some_and(|payload| payload.get(REJECTION).is_some()) {
         return Ok(Err(reject(ErrorCode::InvalidPayload, "the payload carries a rejection mark")));
     }
     let Some(task_text) = field(call, "taskId") else {
@@ -379,15 +382,18 @@ fn place_of(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Option<(String, Option<S
 }
 
 fn mark_heartbeats_read(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<(), OpError> {
-    let unread =
-        cx.tx.list::<Message>("unread", &Mailbox::Run(dispatch.run_id.clone()).to_string(), usize::MAX)?;
-    for mut message in unread {
-        if message.kind == MessageType::Heartbeat && message.dispatch_id.as_ref() == Some(&dispatch.id) {
+    for mut message in cx.tx.list::<Message>("dispatch", dispatch.id.as_str(), usize::MAX)? {
+        // A refused one stays visible (design 7.2).
+        if message.kind == MessageType::Heartbeat && !message.is_read && !is_refused(&message) {
             message.delivered_at = message.delivered_at.or(Some(cx.now));
             super::mark_read(cx, &mut message)?;
         }
     }
     Ok(())
+}
+
+fn is_refused(message: &Message) -> bool {
+    message.payload.as_ref().is_some_and(|payload| payload.get(REJECTION).is_some())
 }
 
 /// How the coordinator ends an attempt that cannot report.
@@ -418,7 +424,7 @@ fn store_rejected(cx: &mut Cx<'_>, mut new: NewMessage, rejection: Rejection) ->
         Some(other) => serde_json::Map::from_iter([(String::from("payload"), other)]),
         None => serde_json::Map::new(),
     };
-    payload.insert(String::from("_orcaLifecycleRejection"), json!({ "code": code, "reason": reason }));
+    payload.insert(String::from(REJECTION), json!({ "code": code, "reason": reason }));
     new.payload = Some(Value::Object(payload));
     let message = post(cx, new)?;
     let mut fact = Fact::new(EventKind::ReportRefused, format!("{code}: {reason}"));

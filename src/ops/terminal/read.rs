@@ -18,16 +18,21 @@ const MAX_LINES: u32 = 10_000;
 
 /// `terminal list`: those with a process first, then newest first.
 pub fn list(cx: &mut Cx<'_>, call: TerminalList) -> Result<Answer, OpError> {
-    let mut all = match call.worktree.as_deref() {
-        Some(selector) => {
-            let worktree = select::worktree(cx, selector)?;
-            cx.tx.list_newest::<Terminal>("worktree", &worktree.id, usize::MAX)?
-        }
-        None => cx.tx.list_newest::<Terminal>("all", "", usize::MAX)?,
+    let worktree = call.worktree.as_deref().map(|selector| select::worktree(cx, selector)).transpose()?;
+    let (index, value) = match &worktree {
+        Some(worktree) => ("worktree", worktree.id.as_str()),
+        None => ("all", ""),
     };
-    all.sort_by_key(|terminal| !is_alive(terminal));
-    let total_count = all.len();
-    all.truncate(limit_of(call.limit, 200, 1_000)?);
+    let limit = limit_of(call.limit, 200, 1_000)?;
+    // Those that run are few; of the others no more are loaded than are shown.
+    let mut all = cx.tx.list_newest::<Terminal>("live", "", usize::MAX)?;
+    all.retain(|terminal| {
+        worktree.as_ref().is_none_or(|here| terminal.worktree_id.as_ref() == Some(&here.id))
+    });
+    let newest = cx.tx.list_newest::<Terminal>(index, value, limit + all.len())?;
+    all.extend(newest.into_iter().filter(|terminal| !is_alive(terminal)));
+    all.truncate(limit);
+    let total_count = cx.tx.count::<Terminal>(index, value)?;
     let terminals: Vec<TerminalSummary> = all.iter().map(|terminal| summary(cx, terminal)).collect();
     reply(&Terminals { truncated: terminals.len() < total_count, total_count, terminals })
 }

@@ -1,6 +1,7 @@
 //! What the world must do: each effect on a thread of its own, each idempotent under its id, each ending
 //! in an outcome that goes back to the engine.
 
+mod order;
 mod prompt;
 mod terminal;
 mod worktree;
@@ -27,6 +28,7 @@ pub struct Effects {
     pub worktrees: WorktreePlaces,
     /// The ids of effects that were begun and are still wanted.
     pub open: Arc<Mutex<BTreeSet<String>>>,
+    pub starts: Arc<order::Starts>,
 }
 
 /// Where new worktrees go and what their branches are called, as the settings have it.
@@ -41,12 +43,17 @@ impl Effects {
     /// Begins an effect. `terminal` is the row of the terminal it is about, where it is about one.
     pub fn begin(&self, open: OpenEffect, terminal: Option<Terminal>) {
         lock(&self.open).insert(open.id.to_string());
+        let going = match &open.effect {
+            Effect::SpawnTerminal { terminal_id } => Some(self.starts.begin(terminal_id)),
+            Effect::CreateWorktree(_) | Effect::DeliverPrompt { .. } | Effect::CloseTerminal { .. } => None,
+        };
         let effects = self.clone();
         let begun = std::thread::Builder::new().name(String::from("orca-effect")).spawn(move || {
             fault::pass(Point::BeforeEffect);
             let outcome = effects.run(&open, terminal);
             fault::pass(Point::AfterEffect);
             effects.tell(&open, outcome);
+            drop(going);
         });
         begun.or_log("begin an effect; the next server tries it again");
     }
@@ -85,7 +92,8 @@ impl Effects {
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
                 prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked, &is_wanted)
             }
-            Effect::CloseTerminal { .. } => {
+            Effect::CloseTerminal { terminal_id } => {
+                self.starts.wait(terminal_id);
                 terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row))
             }
         }

@@ -1,9 +1,10 @@
 //! Attempts made by hand: what the world does around the verbs, without a server or an agent.
 
 use super::world::World;
-use orca::base::id::{DispatchId, IncarnationId, PaneKey, TaskId, TerminalId, new_proof};
+use orca::base::id::{DispatchId, EffectId, IncarnationId, PaneKey, TaskId, TerminalId, new_proof};
 use orca::base::size::TermSize;
 use orca::model::dispatch::{Dispatch, DispatchState};
+use orca::model::effect::{Effect, OpenEffect};
 use orca::model::task::{Task, TaskInput, TaskState};
 use orca::model::terminal::{LaunchRecord, Terminal, TerminalLife};
 use orca::model::worker::{Placement, PromptDelivery, Stage, StartOptions, Worker, WorkerInput, WorkerState};
@@ -44,7 +45,18 @@ impl World {
                 cx.tx.put(&worker)?;
                 settle::lose_track(cx, dispatch, rest)
             }),
-            "stopping" => self.settle(noun, |cx, dispatch| begin_stop(cx, dispatch).map(drop)),
+            "stopping" => self.settle(noun, |cx, dispatch| {
+                let dispatch = begin_stop(cx, dispatch)?;
+                let terminal_id = dispatch.assignee_handle.clone().unwrap();
+                let open = OpenEffect {
+                    id: EffectId::parse(&format!("fx_{}", terminal_id.as_str()))?,
+                    effect: Effect::CloseTerminal { terminal_id },
+                    dispatch_id: Some(dispatch.id),
+                    then: None,
+                    requested_at: cx.now,
+                };
+                Ok(cx.tx.put(&open)?)
+            }),
             "stop" => self.settle(noun, |cx, dispatch| {
                 let dispatch = &begin_stop(cx, dispatch)?;
                 settle::give_up(cx, dispatch, WorkerInput::FinishStop, Stage::ProcessStopped, "stopped")
@@ -152,6 +164,7 @@ fn start(cx: &mut Cx<'_>, task: &str, handle: &str, is_supervised: bool) -> Resu
         is_supervised,
     };
     cx.tx.put(&dispatch)?;
+    cx.tx.put(&Terminal { dispatch_id: Some(dispatch.id.clone()), ..terminal })?;
     if is_supervised {
         cx.tx.put(&worker_of(&dispatch))?;
     }

@@ -84,8 +84,20 @@ impl Sandbox {
 
     /// This program, as a person at a plain shell.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(orca());
-        command.args(words).current_dir(self.repo()).stdin(Stdio::null());
+        let mut command = self.here(Command::new(orca()));
+        command.args(words);
+        command
+    }
+
+    /// A shell script in which `$0` is this program.
+    pub fn shell_command(&self, script: &str) -> Command {
+        let mut command = self.here(Command::new("sh"));
+        command.args(["-c", script]).arg(orca());
+        command
+    }
+
+    fn here(&self, mut command: Command) -> Command {
+        command.current_dir(self.repo()).stdin(Stdio::null());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("ORCA_") {
                 command.env_remove(name);

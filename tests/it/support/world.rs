@@ -205,23 +205,40 @@ impl World {
         }
     }
 
-    /// Asks a waiting call again; None while it goes on waiting.
+    /// Asks a waiting call again; None while it goes on waiting, which leaves nothing behind.
     pub fn wake(&mut self, request_id: &str, wake: Wake) -> Option<Result<serde_json::Value, ErrorBody>> {
         let (method, wait, caller) = self.waiting.remove(request_id)?;
-        let answer =
-            self.transact(caller.clone(), |cx| orca::ops::handle_wake(cx, wait, wake, Some(request_id)));
-        match answer {
-            Ok(Answer::Done(result)) => {
+        let answer = self.transact(caller.clone(), |cx| {
+            match orca::ops::handle_wake(cx, wait, wake, Some(request_id)) {
+                Ok(Answer::Done(result)) => Ok(result),
+                Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
+                Ok(Answer::Wait(wait)) => Err(Box::new(Ok(wait))),
+                Err(error) => Err(Box::new(Err(error))),
+            }
+        });
+        match answer.map_err(|other| *other) {
+            Ok(result) => {
                 super::schema::check_result(&method, &result);
                 self.answered.insert(method);
                 Some(Ok(result))
             }
-            Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
-            Ok(Answer::Wait(wait)) => {
+            Err(Ok(wait)) => {
                 self.waiting.insert(request_id.to_owned(), (method, wait, caller));
                 None
             }
-            Err(error) => Some(Err(error.into())),
+            Err(Err(error)) => Some(Err(error.into())),
+        }
+    }
+
+    /// What a reading verb shows the person.
+    pub fn look(&mut self, method: &str, params: serde_json::Value) -> serde_json::Value {
+        let call = AnyCall::decode(method, params.clone()).unwrap();
+        let tx = self.store.read().unwrap();
+        let (now, caller) = (self.clock.now(), self.caller(Origin::default()));
+        let mut cx = Cx::new(tx, now, &mut self.ids, &self.rules, &self.living, &self.runtime_id, caller);
+        match orca::ops::handle(&mut cx, call, None, &params) {
+            Ok(Answer::Done(shown)) => shown,
+            other => panic!("{method} {params}: {other:?}"),
         }
     }
 

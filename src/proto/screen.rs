@@ -20,6 +20,8 @@ pub enum ClientFrame {
     Attach(Attach),
     /// Something a person did to a pane.
     Input { terminal: TerminalId, event: InputEvent },
+    /// What the outer terminal told of itself since.
+    Host(HostFacts),
     /// The panes the client shows now, and which of them has its focus.
     View(View),
 }
@@ -30,7 +32,7 @@ pub enum ClientFrame {
 pub struct Attach {
     pub contract: u32,
     pub version: String,
-    /// What the outer terminal told of itself, for the answers that panes get.
+    /// What the outer terminal told of itself so far, for the answers that panes get.
     #[serde(default)]
     pub host: HostFacts,
 }
@@ -41,6 +43,12 @@ pub struct Attach {
 pub struct HostFacts {
     pub foreground: Option<(u8, u8, u8)>,
     pub background: Option<(u8, u8, u8)>,
+    pub cursor: Option<(u8, u8, u8)>,
+    /// Of the first 16 palette colours those that are known, by index.
+    pub palette: Vec<(u8, (u8, u8, u8))>,
+    /// Height and width of a cell in pixels.
+    pub cell_px: Option<(u16, u16)>,
+    pub is_dark: Option<bool>,
     pub has_kitty_keys: bool,
 }
 

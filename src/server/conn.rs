@@ -113,6 +113,10 @@ impl Client {
                 self.screens.input(&terminal, event).await;
                 Some(())
             }
+            ClientFrame::Host(facts) => {
+                self.screens.set_host_facts(&facts);
+                Some(())
+            }
             ClientFrame::View(view) => {
                 for frame in self.screens.show(view) {
                     self.send(&frame).await?;
@@ -160,7 +164,7 @@ impl Client {
         }
         let (id, count) = self.host.count_screen();
         self.count = Some(count);
-        self.screens.set_host_facts(attach.host);
+        self.screens.set_host_facts(&attach.host);
         self.behind.set_id(id);
         self.send(&ServerFrame::Attached { runtime_id: self.host.runtime_id.clone() }).await?;
         self.jobs.spawn(notices(self.host.terminals.notices(), self.out.clone()));

@@ -89,12 +89,20 @@ impl Screens {
     }
 
     /// What the outer terminal told of itself.
-    pub fn set_host_facts(&self, facts: HostFacts) {
+    pub fn set_host_facts(&self, facts: &HostFacts) {
         self.terminals.set_host(|host| {
             host.fg = facts.foreground.unwrap_or(host.fg);
             host.bg = facts.background.unwrap_or(host.bg);
+            host.cursor = facts.cursor.unwrap_or(host.cursor);
+            for (index, color) in &facts.palette {
+                if let Some(entry) = host.palette.get_mut(usize::from(*index)) {
+                    *entry = *color;
+                }
+            }
+            host.cell_px = facts.cell_px.unwrap_or(host.cell_px);
             let (red, green, blue) = host.bg;
-            host.is_dark = u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue) < 1_280;
+            let looks_dark = u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue) < 1_280;
+            host.is_dark = facts.is_dark.unwrap_or(looks_dark);
         });
     }
 

@@ -16,6 +16,7 @@ pub mod mirror;
 pub mod model;
 pub mod msg;
 pub mod paint;
+pub mod probe;
 pub mod screen;
 #[cfg(test)]
 mod testing;
@@ -112,7 +113,7 @@ impl Screen {
                     // The terminal is gone.
                     None => break,
                 },
-                msg = next(&mut self.stream, place) => Some(msg),
+                msg = next(&mut self.stream, place, &self.model.host) => Some(msg),
                 () = tokio::time::sleep_until(wait) => None,
             };
             self.take(Msg::Tick(Clock::System.now()))?;
@@ -170,6 +171,7 @@ impl Screen {
                 Cmd::Bell => self.host.write("\x07")?,
                 Cmd::Redraw => self.painter.forget(),
                 Cmd::Mouse(is_ours) => self.host.set_mouse(is_ours)?,
+                Cmd::KeyReleases(is_wanted) => self.host.set_key_releases(is_wanted)?,
                 Cmd::Quit => self.is_over = true,
             }
         }
@@ -194,7 +196,7 @@ enum Event {
 }
 
 /// The next thing from the server, or the next server.
-async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
+async fn next(stream: &mut Option<Stream>, place: &Place, host: &HostFacts) -> Event {
     match stream {
         Some(stream) => Event::Msg(match stream.next().await {
             Incoming::Frame(frame) => Msg::Server(frame),
@@ -204,16 +206,23 @@ async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
         None => loop {
             tokio::time::sleep(RETRY).await;
             // The status line already says that the server is away; each try may fail.
-            if let Ok(stream) = Stream::attach(place, HostFacts::default()).await {
+            if let Ok(stream) = Stream::attach(place, host.clone()).await {
                 return Event::Attached(stream);
             }
         },
     }
 }
 
-/// Starts the thread that reads the host's events.
+/// Starts the thread that reads what the host says about itself, then its events.
 fn read_input() -> mpsc::Receiver<Event> {
     let (send, receive) = mpsc::channel(INPUT_QUEUE);
-    std::thread::spawn(move || input::read_all(|msg| send.blocking_send(Event::Msg(msg)).is_ok()));
+    std::thread::spawn(move || {
+        let send = |msg| send.blocking_send(Event::Msg(msg)).is_ok();
+        if let Some(facts) = probe::read_answers(|event| send(Msg::Key(event)))
+            && send(Msg::Host(facts))
+        {
+            input::read_all(send);
+        }
+    });
     receive
 }

@@ -13,7 +13,7 @@ use crate::base::grid::Row;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
-use crate::proto::screen::View;
+use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::PaneImage;
 use ratatui::layout::Rect;
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,6 +164,10 @@ pub struct Model {
     pub unseen: BTreeSet<TerminalId>,
     pub selection: Option<Selection>,
     pub is_host_focused: bool,
+    /// What the host said about itself.
+    pub host: HostFacts,
+    /// The host was asked for key releases.
+    pub has_key_releases: bool,
     /// The view that the server was told last.
     pub told: View,
     /// Calls under way: what a failure is about.
@@ -222,6 +226,8 @@ impl Model {
             unseen: BTreeSet::new(),
             selection: None,
             is_host_focused: true,
+            host: HostFacts::default(),
+            has_key_releases: false,
             told: View::default(),
             calls: BTreeMap::new(),
             n_calls: 0,

@@ -43,6 +43,8 @@ pub enum Cmd {
     Redraw,
     /// Take the mouse from the host, or leave it to the host's own selection.
     Mouse(bool),
+    /// Ask the host for key releases, or no more.
+    KeyReleases(bool),
     /// Leave; everything keeps running.
     Quit,
 }

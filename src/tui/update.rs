@@ -25,6 +25,9 @@ use crate::proto::terminal::TerminalCreate;
 /// Keys and pastes that wait at most for a program that is being started.
 const MAX_EARLY_INPUT: usize = 1_000;
 
+/// The flag of kitty's keyboard protocol for repeats and releases.
+const REPORT_EVENT_TYPES: u8 = 2;
+
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     let mut cmds = match msg {
@@ -33,19 +36,32 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Mouse(event) => mouse::event(model, event),
         Msg::HostFocus(is_focused) => host_focus(model, is_focused),
         Msg::Resize { n_cols, n_rows } => resize(model, n_cols, n_rows),
-        // The facts went with the attach; a later one takes newer ones along.
-        Msg::Host(_) => Vec::new(),
+        Msg::Host(facts) => {
+            model.host = facts.clone();
+            vec![Cmd::Send(ClientFrame::Host(facts))]
+        }
         Msg::Server(frame) => server::frame(model, frame),
         Msg::Screen { terminal, patch } => server::screen(model, &terminal, &patch),
         Msg::Lost { reason } => server::lost(model, reason),
         Msg::Tick(now) => tick(model, now),
     };
     cmds.extend(nav::settle_focus(model));
+    cmds.extend(key_releases(model));
     tell_view(model, &mut cmds, false);
     if !model.early_input.is_empty() {
         cmds.extend(send_early_input(model));
     }
     cmds
+}
+
+/// Key releases are asked of the host only while the program that has the keyboard wants them (kitty
+/// flag 2, `terminal.md` 5.8).
+fn key_releases(model: &mut Model) -> Option<Cmd> {
+    let focused = model.focus.as_ref().and_then(|id| model.panes.get(id));
+    let is_wanted = model.host.has_kitty_keys
+        && focused.is_some_and(|pane| pane.image.meta().kitty_flags & REPORT_EVENT_TYPES != 0);
+    let has_changed = std::mem::replace(&mut model.has_key_releases, is_wanted) != is_wanted;
+    has_changed.then_some(Cmd::KeyReleases(is_wanted))
 }
 
 fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {

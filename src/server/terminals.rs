@@ -209,16 +209,6 @@ impl Terminals {
         self.pane(terminal).is_some_and(|pane| pane.inner().end.is_none())
     }
 
-    /// The terminals whose own process has its working directory in `folder`; where the system does not
-    /// say (macOS), none.
-    pub fn standing_in(&self, folder: &std::path::Path) -> Vec<TerminalId> {
-        let stands = |pane: &Arc<Pane>| {
-            std::fs::read_link(format!("/proc/{}/cwd", pane.child_pid))
-                .is_ok_and(|cwd| cwd.starts_with(folder))
-        };
-        self.running().into_iter().filter(stands).map(|pane| pane.id.clone()).collect()
-    }
-
     /// Terminals whose process runs.
     fn running(&self) -> Vec<Arc<Pane>> {
         let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();

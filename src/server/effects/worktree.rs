@@ -9,6 +9,7 @@ use crate::git::worktree::{AddRequest, NewBranch, RemoveRequest, add};
 use crate::git::{self, GitError};
 use crate::model::effect::{CreateWorktree, NewCheckout, Outcome, RemoveWorktree};
 use crate::proto::error::ErrorBody;
+use crate::server::peer;
 use crate::server::terminals::Terminals;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ pub(super) fn remove(terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
         warnings.push(format!("{id} was not seen to end."));
     }
     let path = Path::new(&wish.path);
-    for id in terminals.standing_in(path).iter().filter(|id| !wish.terminals.contains(id)) {
+    for id in peer::standing_in(path, terminals).iter().filter(|id| !wish.terminals.contains(id)) {
         warnings.push(format!("{id} stands in the removed folder; it goes on."));
     }
     let repo = Path::new(&wish.repo_path);

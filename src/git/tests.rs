@@ -252,7 +252,7 @@ fn a_branch_that_is_older_or_not_the_one_made_is_kept() {
     assert_eq!(remove(&request).unwrap().preserved_branch.as_deref(), Some("other"));
     let names: Vec<String> =
         search(repo.root(), "", 9).unwrap().0.into_iter().map(|found| found.name).collect();
-    assert_eq!(names, ["main", "made", "old", "other"]);
+    assert_eq!(names, ["made", "main", "old", "other"]);
 }
 
 #[test]

@@ -78,6 +78,7 @@ codes! {
     NotARepository = "not_a_repository", "The folder is not inside a git repository.";
     UnbornBranch = "unborn_branch", "The repository has no commit yet.";
     WorktreeFailed = "worktree_failed", "Git could not make or read the worktree.";
+    WorktreeHoldsWork = "worktree_holds_work", "The worktree has work that exists nowhere else; say so with --force.";
     InvalidPayload = "invalid_payload", "The payload is not a JSON object.";
     MissingTaskId = "missing_task_id", "The report names no Task.";
     MissingDispatchId = "missing_dispatch_id", "The report names no Dispatch.";

@@ -69,7 +69,7 @@ pub enum Command {
     Worktree(verbs::worktree::Worktree),
     /// Repositories and folders.
     #[command(subcommand)]
-    Repo(verbs::worktree::Repo),
+    Repo(verbs::repo::Repo),
     /// Show a scripted team at work in a temporary place.
     Demo(demo::DemoArgs),
     /// The guides that agents read.
@@ -121,6 +121,7 @@ pub fn main(argv: &[OsString]) -> u8 {
     let origin = Origin {
         env_handle: environment.terminal_handle.clone(),
         env_pane: environment.pane_key.clone(),
+        env_workspace: environment.workspace_id.clone(),
         env_worktree: environment.worktree_id.clone(),
         cwd: Some(environment.cwd.to_string_lossy().into_owned()),
     };
@@ -153,7 +154,7 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
         Command::Terminal(verb) => verbs::terminal::run(verb, session),
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
-        Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
+        Command::Repo(verb) => verbs::repo::run(verb, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session),
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),

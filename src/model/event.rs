@@ -36,7 +36,11 @@ words! {
         TerminalClosed = "terminal.closed",
         TerminalTakenOver = "terminal.taken_over",
         WorktreeCreated = "worktree.created",
+        WorktreeChanged = "worktree.changed",
+        WorktreeRemoved = "worktree.removed",
         RepoAdded = "repo.added",
+        RepoChanged = "repo.changed",
+        RepoRemoved = "repo.removed",
         ServerStarted = "server.started",
     }
 }

@@ -2,10 +2,11 @@
 //! server knows of the world. A verb has no other way to anything.
 
 use super::error::OpError;
+use super::look::{Look, Seen};
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
-use crate::model::effect::{CreateWorktree, Effect, OpenEffect};
+use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
@@ -109,15 +110,8 @@ pub struct CallerFacts {
     pub credential: String,
     /// The call comes from an attached screen: a person's own keys.
     pub is_screen: bool,
-    /// What git said to the new worktree that this call wants, once it was asked.
-    pub preview: Option<Preview>,
-}
-
-/// Whether git can make a worktree, found out before anything is accepted (contract 5.1).
-#[derive(Debug, Clone)]
-pub struct Preview {
-    pub wish: CreateWorktree,
-    pub refusal: Option<ErrorBody>,
+    /// What the call asked to see in its first run, in its second one.
+    pub seen: Option<Result<Seen, ErrorBody>>,
 }
 
 /// Something to do once the transaction is durable that must never be repeated after a crash, so it
@@ -139,9 +133,8 @@ pub enum Answer {
     Done(Value),
     /// No reply yet: the server asks again after each commit, and at the deadline.
     Wait(Wait),
-    /// Nothing was done: the server asks git about this wish, which may take its time, and makes the
-    /// call again with the [`Preview`].
-    Preview(CreateWorktree),
+    /// No reply before this was looked at: nothing is kept, and the call is run again with what was seen.
+    Look(Look),
 }
 
 /// A call that waits. It is data, stored with the receipt, so that a retry after a restart goes on

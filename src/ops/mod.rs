@@ -12,7 +12,9 @@ pub mod dispatch;
 pub mod error;
 pub mod gate;
 pub mod invariants;
+pub mod look;
 pub mod mail;
+pub mod repo;
 pub mod request;
 pub mod run;
 pub mod select;
@@ -88,7 +90,7 @@ pub fn handle(
             receipt.wait = serde_json::to_value(&wait).ok();
             Answer::Wait(wait)
         }
-        Answer::Preview(wish) => return Ok(Answer::Preview(wish)),
+        Answer::Look(_) => return Ok(answer),
     };
     cx.tx.put_receipt(&receipt)?;
     Ok(answer)
@@ -112,7 +114,7 @@ fn replay(cx: &mut Cx<'_>, receipt: &Receipt, method: &str, params_hash: &str) -
     match wait {
         Some(wait) => resume(cx, wait, Wake::Changed).map(|answer| match answer {
             Answer::Done(result) => Answer::Done(with_mutation(result, &receipt.id, true)),
-            unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => unfinished,
+            unfinished @ (Answer::Wait(_) | Answer::Look(_)) => unfinished,
         }),
         None => Err(refuse(ErrorCode::OperationUnknown, "A restart hides whether this request took effect.")
             .with("requestId", &receipt.id)
@@ -141,7 +143,7 @@ pub fn handle_wake(
             cx.tx.put_receipt(&receipt)?;
             Ok(Answer::Done(result))
         }
-        unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(unfinished),
+        unfinished @ (Answer::Wait(_) | Answer::Look(_)) => Ok(unfinished),
     }
 }
 
@@ -196,15 +198,21 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Request
         AnyCall::RequestShow(call) => request::show(cx, call),
         // Repo
-        AnyCall::RepoList(call) => worktree::repos(cx, call),
-        AnyCall::RepoShow(call) => worktree::show_repo(cx, call),
-        AnyCall::RepoAdd(call) => worktree::add_repo(cx, call),
+        AnyCall::RepoList(call) => repo::list(cx, call),
+        AnyCall::RepoShow(call) => repo::show(cx, call),
+        AnyCall::RepoAdd(call) => repo::add(cx, call),
+        AnyCall::RepoRemove(call) => repo::remove(cx, call),
+        AnyCall::RepoSetBaseRef(call) => repo::set_base_ref(cx, call),
+        AnyCall::RepoSearchRefs(call) => repo::search_refs(cx, call),
 
         // Worktree
-        AnyCall::WorktreeCreate(call) => worktree::create(cx, call),
+        AnyCall::WorktreeCreate(call) => worktree::create::create(cx, call),
         AnyCall::WorktreeList(call) => worktree::list(cx, call),
         AnyCall::WorktreeShow(call) => worktree::show(cx, call),
         AnyCall::WorktreeCurrent(call) => worktree::current(cx, call),
+        AnyCall::WorktreePs(call) => worktree::ps::ps(cx, call),
+        AnyCall::WorktreeSet(call) => worktree::set(cx, call),
+        AnyCall::WorktreeRemove(call) => worktree::remove::remove(cx, call),
 
         // Terminal
         AnyCall::TerminalCreate(call) => terminal::create::create(cx, call),

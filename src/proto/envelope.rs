@@ -18,6 +18,8 @@ pub struct Origin {
     pub env_handle: Option<String>,
     /// `ORCA_PANE`, else `ORCA_PANE_KEY`.
     pub env_pane: Option<String>,
+    /// `ORCA_WORKSPACE_ID`.
+    pub env_workspace: Option<String>,
     /// `ORCA_WORKTREE_ID`.
     pub env_worktree: Option<String>,
     /// The working directory, or `ORCA_CLI_CWD`.

@@ -11,6 +11,7 @@ pub mod event;
 pub mod frame;
 pub mod gate;
 pub mod mail;
+pub mod repo;
 pub mod request;
 pub mod row;
 pub mod run;
@@ -156,15 +157,21 @@ calls! {
     RequestShow(request::RequestShow),
 
     // Repo
-    RepoList(worktree::RepoList),
-    RepoShow(worktree::RepoShow),
-    RepoAdd(worktree::RepoAdd),
+    RepoList(repo::RepoList),
+    RepoShow(repo::RepoShow),
+    RepoAdd(repo::RepoAdd),
+    RepoRemove(repo::RepoRemove),
+    RepoSetBaseRef(repo::RepoSetBaseRef),
+    RepoSearchRefs(repo::RepoSearchRefs),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),
     WorktreeList(worktree::WorktreeList),
     WorktreeShow(worktree::WorktreeShow),
     WorktreeCurrent(worktree::WorktreeCurrent),
+    WorktreePs(worktree::WorktreePs),
+    WorktreeSet(worktree::WorktreeSet),
+    WorktreeRemove(worktree::WorktreeRemove),
 
     // Terminal
     TerminalCreate(terminal::TerminalCreate),

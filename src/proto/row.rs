@@ -3,6 +3,7 @@
 //!
 //! A view is made from model rows alone, so that every reader sees the same thing.
 
+use super::worktree::{GitRow, Lineage};
 use crate::base::clock::Timestamp;
 use crate::base::id::{
     DispatchId, GateId, IncarnationId, MessageId, PaneKey, RepoId, ResourceId, RunId, TaskId, TerminalId,
@@ -476,6 +477,10 @@ pub struct WorktreeRow {
     pub host_id: String,
     pub parent_worktree_id: Option<String>,
     pub child_worktree_ids: Vec<String>,
+    /// Who asked for it; null where nobody did.
+    pub lineage: Option<Lineage>,
+    /// Null where git was not asked.
+    pub git: Option<GitRow>,
     pub base_ref: Option<String>,
     pub base_commit: Option<String>,
     pub created_at: Timestamp,
@@ -499,6 +504,11 @@ impl WorktreeRow {
             host_id: String::from("local"),
             parent_worktree_id: worktree.parent_worktree_id.clone(),
             child_worktree_ids,
+            lineage: worktree
+                .parent_worktree_id
+                .clone()
+                .map(|parent_worktree_id| Lineage { parent_worktree_id }),
+            git: None,
             base_ref: worktree.base_ref.clone(),
             base_commit: worktree.base_commit.clone(),
             created_at: worktree.created_at,

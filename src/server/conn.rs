@@ -273,7 +273,7 @@ impl Job {
             None => None,
         };
         let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
-        CallerFacts { origin, ancestry, place, credential, is_screen: self.is_screen, preview: None }
+        CallerFacts { origin, ancestry, place, credential, is_screen: self.is_screen, seen: None }
     }
 }
 

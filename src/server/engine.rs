@@ -199,25 +199,20 @@ impl Engine {
         }
         let (kind, method) = (call.kind(), call.method());
         let id = request_id.as_deref();
-        let work = |cx: &mut Cx<'_>| {
-            crate::ops::handle(cx, call, id, &params).map(|answer| match answer {
-                Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
-                Answer::Preview(_) => Keep::Abort(answer),
-            })
-        };
+        let work = |cx: &mut Cx<'_>| crate::ops::handle(cx, call, id, &params).map(keep_unless_asked_again);
         let answer = match kind {
             CallKind::Read => self.read(batch, caller.clone(), work),
             CallKind::Mutation => self.transact(batch, caller.clone(), work),
         };
-        if let Ok(Answer::Preview(wish)) = answer {
-            match AnyCall::decode(method, params.clone()) {
+        let answer = match answer {
+            Ok(Answer::Look(look)) => match AnyCall::decode(method, params.clone()) {
                 Ok(call) => {
-                    self.effects.preview(wish, CallCommand { call, params, request_id, caller, reply });
+                    return self.effects.look(look, CallCommand { call, params, request_id, caller, reply });
                 }
-                Err(error) => batch.replies.push((reply, Err(error))),
-            }
-            return;
-        }
+                Err(error) => Err(error),
+            },
+            other => other,
+        };
         let request_id = if kind == CallKind::Mutation { request_id } else { None };
         self.settle(batch, answer, request_id, caller, reply);
     }
@@ -233,9 +228,9 @@ impl Engine {
         match answer {
             Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
             Ok(Answer::Wait(wait)) => self.waits.add(Waiting { wait, request_id, caller, reply }),
-            Ok(Answer::Preview(wish)) => {
-                let error = OpError::Bug(format!("a worktree for {} was asked for late", wish.repo_path));
-                batch.replies.push((reply, Err(error.into())));
+            Ok(Answer::Look(look)) => {
+                let bug = OpError::Bug(format!("a waiting call wants to see {look:?}"));
+                batch.replies.push((reply, Err(bug.into())));
             }
             Err(error) => batch.replies.push((reply, Err(error))),
         }
@@ -282,7 +277,7 @@ impl Engine {
         let answer = self.transact(batch, caller.clone(), |cx| {
             crate::ops::handle_wake(cx, again, wake, id).map(|answer| match answer {
                 Answer::Done(_) => Keep::Commit(answer),
-                Answer::Wait(_) | Answer::Preview(_) => Keep::Abort(answer),
+                Answer::Wait(_) | Answer::Look(_) => Keep::Abort(answer),
             })
         });
         let answer = match answer {
@@ -425,7 +420,7 @@ impl Engine {
     /// Begins an effect with the row of the terminal it is about.
     fn begin(&self, open: OpenEffect) {
         let terminal = match &open.effect {
-            Effect::CreateWorktree(_) => None,
+            Effect::CreateWorktree(_) | Effect::RemoveWorktree(_) => None,
             Effect::SpawnTerminal { terminal_id }
             | Effect::DeliverPrompt { terminal_id, .. }
             | Effect::CloseTerminal { terminal_id } => Some(terminal_id),
@@ -493,6 +488,14 @@ impl Engine {
         // the next server with the same request.
         drop(self.waits.take_all());
         ended
+    }
+}
+
+/// A call that has to see something first is run again, so its first run leaves nothing.
+fn keep_unless_asked_again(answer: Answer) -> Keep<Answer> {
+    match answer {
+        Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
+        Answer::Look(_) => Keep::Abort(answer),
     }
 }
 

@@ -4,6 +4,7 @@ use super::terminals::Terminals;
 use crate::base::id::TerminalId;
 use crate::git;
 use crate::model::worktree::Place;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The longest chain of parents that is followed.
@@ -22,6 +23,17 @@ pub fn terminal_of(pid: u32, terminals: &Terminals) -> Option<TerminalId> {
         pid = parent_of(pid).filter(|parent| *parent > 1)?;
     }
     None
+}
+
+/// The terminals that have a process with its working directory in `folder`; where there is no `/proc`,
+/// none is known.
+pub fn standing_in(folder: &Path, terminals: &Terminals) -> BTreeSet<TerminalId> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok())
+        .filter(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(folder)))
+        .filter_map(|pid| terminal_of(pid, terminals))
+        .collect()
 }
 
 fn parent_of(pid: u32) -> Option<u32> {

@@ -204,6 +204,11 @@ impl Terminals {
         panes.values().find(|pane| pane.child_pid == pid).map(|pane| pane.id.clone())
     }
 
+    /// Whether this terminal's process runs.
+    pub fn is_running(&self, terminal: &TerminalId) -> bool {
+        self.pane(terminal).is_some_and(|pane| pane.inner().end.is_none())
+    }
+
     /// Terminals whose process runs.
     fn running(&self) -> Vec<Arc<Pane>> {
         let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();

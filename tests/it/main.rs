@@ -13,3 +13,4 @@ mod support;
 mod surface;
 mod terminal;
 mod transcripts;
+mod worktrees;

@@ -71,6 +71,7 @@ fn with_proofs(world: &World, line: &str) -> String {
 fn named(effect: &Effect) -> String {
     match effect {
         Effect::CreateWorktree(wish) => format!("worktree {}", wish.name),
+        Effect::RemoveWorktree(wish) => format!("remove {}", wish.path),
         Effect::SpawnTerminal { terminal_id } => format!("spawn {terminal_id}"),
         Effect::DeliverPrompt { terminal_id, .. } => format!("prompt {terminal_id}"),
         Effect::CloseTerminal { terminal_id } => format!("close {terminal_id}"),

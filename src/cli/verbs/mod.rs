@@ -5,6 +5,7 @@ pub mod dispatch;
 pub mod gate;
 pub mod mail;
 pub mod man;
+pub mod repo;
 pub mod request;
 pub mod run;
 pub mod schema;

@@ -7,7 +7,7 @@ use super::{Choice, brief, plan, worker_of};
 use crate::agent::launch::BriefDelivery;
 use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState};
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, NewCheckout};
 use crate::model::event::{EventKind, Fact};
 use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
@@ -217,7 +217,7 @@ fn starting(cx: &Cx<'_>, id: &DispatchId) -> Result<Option<(Dispatch, Worker)>, 
 pub fn worktree_made(
     cx: &mut Cx<'_>,
     id: &DispatchId,
-    made: &worktree::Made,
+    made: &NewCheckout,
     repo: &RepoId,
     parent: Option<String>,
 ) -> Result<(), OpError> {

@@ -3,22 +3,25 @@
 
 use orca::agent::Presets;
 use orca::base::clock::{Clock, Timestamp};
+use orca::base::code::ErrorCode;
 use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
 use orca::cli::{out::Out, verb::Session};
 use orca::model::dispatch::Dispatch;
-use orca::model::effect::{CreateWorktree, Effect, OpenEffect, Outcome};
+use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
 use orca::ops::advance;
 use orca::ops::cx::{
-    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, Preview, ReadWish, Rules, Wait, Wake,
-    World as Living,
+    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake, World as Living,
 };
+use orca::ops::look::{Look, Seen};
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
+use orca::proto::repo::RefDetail;
+use orca::proto::worktree::GitRow;
 use orca::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -67,9 +70,30 @@ impl Living for SetWorld {
 
 /// Why a call changed nothing.
 enum Unmade {
-    /// Git has to be asked about this first.
-    Preview(Box<CreateWorktree>),
+    /// This has to be seen first.
+    Look(Look),
     Refused(ErrorBody),
+}
+
+/// What there is to see: every worktree is clean and on the branch `seen`, and the only ref is `main`.
+fn see(look: Look, refusal: Option<ErrorBody>) -> Result<Seen, ErrorBody> {
+    let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
+    match look {
+        Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree(wish)), Err),
+        Look::Refs { query, .. } => {
+            let refs = if main.name.contains(&query) { vec![main] } else { Vec::new() };
+            Ok(Seen::Refs { refs, is_truncated: false })
+        }
+        Look::Base { name, .. } if name == main.name => Ok(Seen::Base),
+        Look::Base { name, .. } => {
+            let message = format!("The base {name:?} does not exist in this repository.");
+            Err(ErrorBody::new(ErrorCode::InvalidArgument, message))
+        }
+        Look::Trees(trees) => {
+            let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
+            Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.id, row.clone())).collect()))
+        }
+    }
 }
 
 /// A server without a server.
@@ -176,22 +200,22 @@ impl World {
         let attempt = |world: &mut Self, caller: CallerFacts| {
             world.transact(caller, |cx| {
                 match orca::ops::handle(cx, call.clone(), id.as_deref(), &request.params) {
-                    Ok(Answer::Preview(wish)) => Err(Unmade::Preview(Box::new(wish))),
+                    Ok(Answer::Look(look)) => Err(Unmade::Look(look)),
                     Ok(answer) => Ok(answer),
                     Err(error) => Err(Unmade::Refused(error.into())),
                 }
             })
         };
         let mut answer = attempt(self, caller.clone());
-        if let Err(Unmade::Preview(wish)) = answer {
-            caller.preview = Some(Preview { wish: *wish, refusal });
+        if let Err(Unmade::Look(look)) = answer {
+            caller.seen = Some(see(look, refusal));
             // What was not made takes no ids from what is.
             self.ids = ids;
             answer = attempt(self, caller.clone());
         }
         match answer {
             Err(Unmade::Refused(error)) => Err(error),
-            Err(Unmade::Preview(_)) | Ok(Answer::Preview(_)) => panic!("git is asked twice"),
+            Err(Unmade::Look(look)) => panic!("it saw what it asked for and asks for {look:?}"),
             Ok(Answer::Done(result)) => {
                 super::schema::check_result(&request.method, &result);
                 self.answered.insert(request.method.clone());
@@ -199,9 +223,9 @@ impl World {
             }
             Ok(Answer::Wait(wait)) => {
                 self.waiting.insert(request.id.clone(), (request.method.clone(), wait, caller));
-                Err(ErrorBody::new(orca::base::code::ErrorCode::RuntimeError, "waits")
-                    .with("waiting", &request.id))
+                Err(ErrorBody::new(ErrorCode::RuntimeError, "waits").with("waiting", &request.id))
             }
+            Ok(Answer::Look(look)) => panic!("{look:?} left something"),
         }
     }
 
@@ -216,11 +240,11 @@ impl World {
                 self.answered.insert(method);
                 Some(Ok(result))
             }
-            Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
             Ok(Answer::Wait(wait)) => {
                 self.waiting.insert(request_id.to_owned(), (method, wait, caller));
                 None
             }
+            Ok(Answer::Look(look)) => panic!("a waiting call wants to see {look:?}"),
             Err(error) => Some(Err(error.into())),
         }
     }
@@ -231,11 +255,21 @@ impl World {
         let (what, outcome) = match &open.effect {
             Effect::CreateWorktree(wish) => (
                 format!("worktree {}", wish.name),
-                Outcome::WorktreeCreated {
+                Outcome::WorktreeCreated(NewCheckout {
                     path: format!("/trees/{}", wish.name),
-                    branch: wish.name.clone(),
+                    branch: wish.branch.clone().unwrap_or_else(|| wish.name.clone()),
+                    is_old_branch: wish.branch.is_some(),
                     base_ref: wish.base.clone().unwrap_or_else(|| String::from("main")),
                     base_commit: String::from("0123456"),
+                    head: String::from("0123456"),
+                }),
+            ),
+            Effect::RemoveWorktree(wish) => (
+                format!("remove {}", wish.path),
+                Outcome::WorktreeRemoved {
+                    was_there: true,
+                    preserved_branch: wish.made_branch.is_none().then(|| String::from("kept")),
+                    warnings: Vec::new(),
                 },
             ),
             Effect::SpawnTerminal { terminal_id } => {

@@ -9,6 +9,7 @@ mod cells;
 mod charset;
 mod cluster;
 pub mod color;
+mod damage;
 pub mod event;
 mod files;
 pub mod history;

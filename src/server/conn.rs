@@ -6,6 +6,7 @@
 use super::command::{CallCommand, Command};
 use super::host::{Host, ScreenCount};
 use super::hub::{self, Bytes, QUEUE, Subscriber};
+use super::outlet::Outlet;
 use super::peer;
 use super::screens::Screens;
 use super::writer::{Behind, Writer};
@@ -46,10 +47,12 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     let (mut read, write) = stream.into_split();
     let (out, queue) = mpsc::channel(QUEUE);
-    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone()));
+    let outlet = Arc::new(Outlet::new(write));
+    let screens =
+        Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone(), Arc::clone(&outlet)));
     let behind = Arc::new(Behind::default());
-    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), Arc::clone(&behind));
-    let writer = tokio::spawn(writer.run(write));
+    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), outlet, Arc::clone(&behind));
+    let writer = tokio::spawn(writer.run());
     let mut client = Client { host, pid, out, jobs: JoinSet::new(), screens, behind, count: None };
     let mut decoder = Decoder::default();
     loop {

@@ -264,14 +264,8 @@ impl Pump {
 
     fn publish(&mut self) {
         self.publish_due = None;
-        let mut inner = self.pane.inner();
-        let Inner { rows, term, .. } = &mut *inner;
-        let is_changed = rows.update(term);
-        drop(inner);
+        self.pane.publish();
         self.published_at = Instant::now();
-        if is_changed {
-            self.pane.notify_watchers();
-        }
     }
 
     fn keep_time(&mut self) {

@@ -15,8 +15,10 @@ pub mod layout;
 pub mod mirror;
 pub mod model;
 pub mod msg;
+pub mod pace;
 pub mod paint;
 pub mod screen;
+pub mod stale;
 #[cfg(test)]
 mod testing;
 pub mod theme;
@@ -31,15 +33,15 @@ use crate::proto::error::ErrorBody;
 use crate::proto::screen::HostFacts;
 use model::{Model, Options};
 use msg::{Cmd, Msg};
+use pace::Pace;
 use paint::Painter;
+use stale::Stale;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// The shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
 /// How long a frame waits for the echo of a key, so that one frame shows both.
 const ECHO: Duration = Duration::from_millis(3);
 /// Between two tries to reach a server that went away.
@@ -95,13 +97,15 @@ impl Screen {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let (mut may_draw_at, mut is_dirty) = (Instant::now(), true);
+        let mut pace = Pace::new(Instant::now());
+        // When the screen changes by time alone.
+        let mut tick_at = Instant::now();
         // Set from a key until the server's next screen, which shows it most likely.
         let mut is_echo_due = false;
         self.take(Msg::Tick(Clock::System.now()))?;
         while !self.is_over {
-            let tick = Duration::from_millis(self.model.next_tick_ms());
-            let wait = if is_dirty { may_draw_at } else { Instant::now() + tick };
+            let is_stale = self.model.stale != Stale::Nothing;
+            let wait = if is_stale { pace.may_draw_at() } else { tick_at };
             let msg = tokio::select! {
                 biased;
                 _ = terminate.recv() => break,
@@ -115,20 +119,19 @@ impl Screen {
                 msg = next(&mut self.stream, place) => Some(msg),
                 () = tokio::time::sleep_until(wait) => None,
             };
+            let now = Instant::now();
             self.take(Msg::Tick(Clock::System.now()))?;
             match msg {
                 Some(Event::Msg(msg)) => {
                     match msg {
                         Msg::Key(_) | Msg::Paste(_) => {
                             is_echo_due = true;
-                            if !is_dirty {
-                                may_draw_at = may_draw_at.max(Instant::now() + ECHO);
+                            if !is_stale {
+                                pace.wait(now, ECHO);
                             }
                         }
                         // Whoever types sees it at once, also beside a flood.
-                        Msg::Screen { .. } if std::mem::take(&mut is_echo_due) => {
-                            may_draw_at = Instant::now();
-                        }
+                        Msg::Screen { .. } if std::mem::take(&mut is_echo_due) => pace.hurry(now),
                         Msg::Screen { .. }
                         | Msg::Mouse(_)
                         | Msg::HostFocus(_)
@@ -139,17 +142,19 @@ impl Screen {
                         | Msg::Tick(_) => {}
                     }
                     self.take(msg)?;
-                    is_dirty = true;
                 }
                 Some(Event::Attached(stream)) => self.stream = Some(stream),
-                None => is_dirty = true,
+                None => {}
             }
-            if is_dirty && Instant::now() >= may_draw_at {
-                is_dirty = false;
-                // A frame that changed nothing delays none after it.
-                if self.draw()? {
-                    may_draw_at = Instant::now() + FRAME;
+            if now >= tick_at {
+                self.model.stale = Stale::Whole;
+            }
+            if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
+                if self.model.stale == Stale::Whole {
+                    tick_at = now + Duration::from_millis(self.model.next_tick_ms());
                 }
+                let n_bytes = self.draw()?;
+                pace.note(Instant::now(), n_bytes);
             }
         }
         Ok(())
@@ -176,14 +181,21 @@ impl Screen {
         Ok(())
     }
 
-    /// Gives whether anything was written.
-    fn draw(&mut self) -> std::io::Result<bool> {
-        let bytes = self.painter.frame(self.model.draw());
-        if bytes.is_empty() {
-            return Ok(false);
+    /// Gives how many bytes were written.
+    fn draw(&mut self) -> std::io::Result<usize> {
+        let (model, painter) = (&self.model, &mut self.painter);
+        let part = match &model.stale {
+            Stale::Rows(rows) => screen::part(model, rows),
+            Stale::Nothing | Stale::Whole => None,
+        };
+        let patch = part.and_then(|part| painter.patch(&part.rows(), |canvas| part.draw(canvas)));
+        let size = (model.n_cols, model.n_rows);
+        let bytes = patch.unwrap_or_else(|| painter.frame(size, |canvas| model.draw(canvas)));
+        self.model.stale = Stale::Nothing;
+        if !bytes.is_empty() {
+            self.host.write(&bytes)?;
         }
-        self.host.write(&bytes)?;
-        Ok(true)
+        Ok(bytes.len())
     }
 }
 

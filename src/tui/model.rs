@@ -6,6 +6,7 @@ use super::facts;
 use super::keys::Keys;
 use super::layout::{self, Areas, SidebarWish};
 use super::mirror::Mirror;
+use super::stale::Stale;
 use super::theme::Theme;
 use super::widget::field::Field;
 use crate::base::clock::Timestamp;
@@ -177,6 +178,8 @@ pub struct Model {
     pub wanted_focus: Option<TerminalId>,
     /// What was typed for programs that are being started, in order.
     pub early_input: Vec<(TerminalId, InputEvent)>,
+    /// What of the frame drawn last is out of date.
+    pub stale: Stale,
 }
 
 /// Why a call was made.
@@ -230,6 +233,7 @@ impl Model {
             is_active: true,
             wanted_focus: None,
             early_input: Vec::new(),
+            stale: Stale::Whole,
         }
     }
 
@@ -348,8 +352,8 @@ impl Model {
         age.min(toast.max(50)).clamp(50, 60_000)
     }
 
-    /// The whole frame.
-    pub fn draw(&self) -> Canvas {
-        super::screen::draw(self)
+    /// The whole frame, on a blank one.
+    pub fn draw(&self, canvas: &mut Canvas) {
+        super::screen::draw(self, canvas);
     }
 }

@@ -14,6 +14,7 @@ use super::action::Action;
 use super::keys::Scope;
 use super::model::{CallPurpose, Modal, Model};
 use super::msg::{Cmd, Msg};
+use super::stale::Stale;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
 use crate::model::terminal::TerminalLife;
@@ -27,6 +28,19 @@ const MAX_EARLY_INPUT: usize = 1_000;
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    match &msg {
+        // Its rows go stale, or nothing does.
+        Msg::Screen { .. } | Msg::Tick(_) => {}
+        Msg::Key(event) if is_only_typed(model, event) => {}
+        Msg::Key(_)
+        | Msg::Paste(_)
+        | Msg::Mouse(_)
+        | Msg::HostFocus(_)
+        | Msg::Resize { .. }
+        | Msg::Host(_)
+        | Msg::Server(_)
+        | Msg::Lost { .. } => model.stale = Stale::Whole,
+    }
     let mut cmds = match msg {
         Msg::Key(event) => key(model, event),
         Msg::Paste(text) => paste(model, text),
@@ -56,7 +70,11 @@ fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {
         }
     }
     model.now = now;
+    let n_toasts = model.toasts.len();
     model.toasts.retain(|toast| toast.until > now);
+    if model.toasts.len() != n_toasts {
+        model.stale = Stale::Whole;
+    }
     Vec::new()
 }
 
@@ -154,6 +172,16 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
         to_program(model, InputEvent::Key(event))
     });
     cmds
+}
+
+/// Whether a key goes to the program and changes nothing on this screen by itself.
+fn is_only_typed(model: &Model, event: &KeyEvent) -> bool {
+    !model.is_prefix_on
+        && !model.keys.prefix.is_typed(event)
+        && model.modal.is_none()
+        && model.sidebar_row.is_none()
+        && model.selection.is_none()
+        && !scroll::is_on(model)
 }
 
 fn paste(model: &mut Model, text: String) -> Vec<Cmd> {

@@ -93,6 +93,8 @@ pub struct Pane {
     orders: Mutex<Vec<Order>>,
     watchers: Mutex<Vec<Weak<Screens>>>,
     has_person: AtomicBool,
+    /// A person typed and sees no answer yet.
+    is_echo_due: AtomicBool,
 }
 
 /// What only the pump can do.
@@ -170,12 +172,18 @@ impl Pane {
             orders: Mutex::new(Vec::new()),
             watchers: Mutex::new(Vec::new()),
             has_person: AtomicBool::new(false),
+            is_echo_due: AtomicBool::new(false),
         }
     }
 
     /// Notes that a person typed here. Gives whether that was noted before.
     pub fn note_person(&self) -> bool {
         self.has_person.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether output that comes now answers what a person typed; once for each time.
+    pub fn take_echo_due(&self) -> bool {
+        self.is_echo_due.swap(false, Ordering::Relaxed)
     }
 
     /// The screen and state, locked.
@@ -223,6 +231,8 @@ impl Pane {
             return false;
         }
         let is_typed = is_typing(event);
+        // Before the program can answer.
+        self.is_echo_due.fetch_or(is_typed, Ordering::Relaxed);
         let mut queue = self.queue();
         if is_typed {
             queue.has_draft = leaves_draft(event, queue.has_draft);

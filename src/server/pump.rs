@@ -1,8 +1,9 @@
 //! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
 //!
 //! It takes at most 64 KiB a turn and has nobody else's work to do, so a flood in one pane slows no
-//! other. The first change after quiet is published at once, the next ones at most every 16 ms;
-//! synchronized updates are published as one, at the latest after 150 ms (terminal.md 5.5).
+//! other. The first change after quiet or after a key is published at once, the next ones at most
+//! every 16 ms; synchronized updates are published as one, at the latest after 150 ms (terminal.md
+//! 5.5).
 
 use super::command::{Command, Inbox};
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
@@ -218,7 +219,8 @@ impl Pump {
         } else {
             self.sync_since = None;
             let due = self.published_at + FRAME;
-            if due <= now {
+            // Whoever types sees it at once, also where the program was just writing.
+            if self.pane.take_echo_due() || due <= now {
                 self.publish();
             } else {
                 self.publish_due = Some(due);

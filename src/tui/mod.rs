@@ -44,6 +44,8 @@ use tokio::time::Instant;
 
 /// How long a frame waits for the echo of a key, so that one frame shows both.
 const ECHO: Duration = Duration::from_millis(3);
+/// How long the first frame waits for the first pictures: what would be shown before them is nothing.
+const FIRST: Duration = Duration::from_millis(100);
 /// Between two tries to reach a server that went away.
 const RETRY: Duration = Duration::from_millis(500);
 /// Host events that wait at most; a full queue slows the reader.
@@ -98,6 +100,8 @@ impl Screen {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut pace = Pace::new(Instant::now());
+        pace.wait(Instant::now(), FIRST);
+        let mut was_filled = false;
         // When the screen changes by time alone.
         let mut tick_at = Instant::now();
         // Set from a key until the server's next screen, which shows it most likely.
@@ -145,6 +149,10 @@ impl Screen {
                 }
                 Some(Event::Attached(stream)) => self.stream = Some(stream),
                 None => {}
+            }
+            if !was_filled && self.model.is_filled() {
+                was_filled = true;
+                pace.hurry(now);
             }
             if now >= tick_at {
                 self.model.stale = Stale::Whole;

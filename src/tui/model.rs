@@ -352,6 +352,13 @@ impl Model {
         age.min(toast.max(50)).clamp(50, 60_000)
     }
 
+    /// Whether everything is here that a whole frame shows.
+    pub fn is_filled(&self) -> bool {
+        let has_picture =
+            |id: &TerminalId| self.panes.get(id).is_some_and(|pane| !pane.image.rows().is_empty());
+        self.mirror.is_loaded && self.told.panes.iter().all(|pane| has_picture(&pane.terminal))
+    }
+
     /// The whole frame, on a blank one.
     pub fn draw(&self, canvas: &mut Canvas) {
         super::screen::draw(self, canvas);

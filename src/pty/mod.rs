@@ -31,6 +31,7 @@ mod rewrite;
 pub mod row;
 mod scan;
 mod sgr;
+mod skip;
 mod slots;
 pub mod snapshot;
 mod state;

@@ -15,6 +15,7 @@ use super::history::{History, HistoryLimits};
 use super::hooks::Hooks;
 use super::modes::{InputModes, KittyFlags, ModifyOtherKeys, MouseEncoding, MouseMode};
 use super::scan::{self, Tail};
+use super::skip;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes, Titles};
 use super::style::StyleTable;
 use crate::base::grid::{Color, Cursor, CursorShape};
@@ -159,6 +160,10 @@ impl Term {
                 let text = &bytes[at..escape];
                 let is_last = escape == bytes.len();
                 if self.is_fast(text, is_last) {
+                    if skip::is_long(text) {
+                        self.feed(&bytes[segment..at]);
+                        segment = at + self.skip_lines(text);
+                    }
                     at = escape - if is_last { scan::utf8_tail(text) } else { 0 };
                     if is_last {
                         break;

@@ -181,6 +181,11 @@ impl Pane {
         self.has_person.swap(true, Ordering::Relaxed)
     }
 
+    /// Whether a person typed and sees no answer yet.
+    pub fn is_echo_due(&self) -> bool {
+        self.is_echo_due.load(Ordering::Relaxed)
+    }
+
     /// Whether output that comes now answers what a person typed; once for each time.
     pub fn take_echo_due(&self) -> bool {
         self.is_echo_due.swap(false, Ordering::Relaxed)

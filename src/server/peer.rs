@@ -12,9 +12,8 @@ const MAX_DEPTH: usize = 64;
 /// The terminal in whose process tree `pid` is, by sessions and their parent chain.
 ///
 /// A terminal's child leads a session, and a session is left only by beginning another one below. So
-/// most callers are found without reading anything, and the others by one small file of `/proc` for
-/// each session on the way up; where there is no `/proc` (macOS) those are not known and the
-/// environment has to do (design 6).
+/// one small file of `/proc` tells of most callers, and two more of each session on the way up; where
+/// there is no `/proc` (macOS) nothing is known and the environment has to do (design 6).
 pub fn terminal_of(pid: u32, terminals: &Terminals) -> Option<TerminalId> {
     found_upwards(pid, |pid| terminals.by_child(pid))
 }
@@ -22,28 +21,35 @@ pub fn terminal_of(pid: u32, terminals: &Terminals) -> Option<TerminalId> {
 fn found_upwards<T>(pid: u32, mut find: impl FnMut(u32) -> Option<T>) -> Option<T> {
     let mut pid = pid;
     for _ in 0..MAX_DEPTH {
-        let leader = leader_of(pid).unwrap_or(pid);
-        if let Some(found) = find(leader) {
+        let Kin { parent, leader } = kin_of(pid)?;
+        if let Some(found) = find(pid).or_else(|| find(leader)) {
             return Some(found);
         }
-        // The leader may have ended while its session goes on.
-        pid = parent_of(leader).or_else(|| parent_of(pid)).filter(|parent| *parent > 1)?;
+        // The leader may have ended while its session goes on, or be out of sight in a container.
+        let above = if leader == pid { None } else { kin_of(leader) };
+        pid = above.map_or(parent, |above| above.parent);
+        if pid <= 1 {
+            return None;
+        }
     }
     None
 }
 
-/// The leader of a process's session.
-fn leader_of(pid: u32) -> Option<u32> {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw)?;
-    let leader = rustix::process::getsid(Some(pid)).ok()?;
-    u32::try_from(leader.as_raw_nonzero().get()).ok()
+/// Who a process comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kin {
+    parent: u32,
+    /// The leader of its session.
+    leader: u32,
 }
 
-fn parent_of(pid: u32) -> Option<u32> {
+fn kin_of(pid: u32) -> Option<Kin> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may hold anything, so the fields are counted from the last one.
     let (_, fields) = stat.rsplit_once(')')?;
-    fields.split_ascii_whitespace().nth(1)?.parse().ok()
+    let mut fields = fields.split_ascii_whitespace().skip(1);
+    let parent = fields.next()?.parse().ok()?;
+    Some(Kin { parent, leader: fields.nth(1)?.parse().ok()? })
 }
 
 /// The checkout around a directory, or the plain folder; blocks on the file system.
@@ -71,21 +77,33 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn parents_are_found() {
-        assert_eq!(parent_of(std::process::id()), Some(std::os::unix::process::parent_id()));
-        assert_eq!(parent_of(u32::MAX), None);
+        let parent = |pid| kin_of(pid).map(|kin| kin.parent);
+        assert_eq!(parent(std::process::id()), Some(std::os::unix::process::parent_id()));
+        assert_eq!(parent(u32::MAX), None);
     }
 
     #[test]
     #[cfg(target_os = "linux")]
     fn a_session_is_found_from_a_process_in_it_and_from_a_session_below_it() {
-        let own = leader_of(std::process::id()).unwrap();
-        assert_eq!(found_upwards(std::process::id(), |pid| (pid == own).then_some(pid)), Some(own));
-        let mut below = std::process::Command::new("setsid").args(["sleep", "60"]).spawn().unwrap();
-        let above = |pid| (pid == own).then_some(pid);
-        assert_eq!(found_upwards(below.id(), above), Some(own));
-        below.kill().unwrap();
+        let above = std::os::unix::process::parent_id();
+        let find = |pid| (pid == above).then_some(pid);
+        // Its parent is found from a session of its own, and from a process in that session.
+        let mut below = std::process::Command::new("setsid")
+            .args(["sh", "-c", "sleep 60 & echo $!; wait"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(below.stdout.take().unwrap()), &mut line)
+            .unwrap();
+        let inner: u32 = line.trim().parse().unwrap();
+        let own = std::process::id();
+        assert_eq!(found_upwards(inner, |pid| (pid == below.id()).then_some(pid)), Some(below.id()));
+        assert_eq!(found_upwards(inner, |pid| (pid == own).then_some(pid)), Some(own));
+        assert_eq!(found_upwards(own, find), Some(above));
+        assert_eq!(found_upwards(own, |_| None::<u32>), None);
+        std::process::Command::new("kill").arg(inner.to_string()).status().unwrap();
         below.wait().unwrap();
-        assert_eq!(found_upwards(std::process::id(), |_| None::<u32>), None);
     }
 
     #[test]

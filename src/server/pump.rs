@@ -30,6 +30,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const MAX_LAST_WORDS: usize = 1 << 20;
 /// Bytes of one turn.
 const TURN: usize = 64 << 10;
+/// A shorter piece than this ends a turn.
+const SHORT: usize = 2_048;
+/// How long the next piece of a flood may take.
+const FLOOD_PATIENCE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 300_000 };
 
 /// Notices of programs for the persons at the screens.
 pub type Notices = tokio::sync::broadcast::Sender<(crate::base::id::TerminalId, TermEvent)>;
@@ -148,20 +152,26 @@ impl Pump {
         }
     }
 
-    /// Takes in up to one turn of output.
+    /// Takes in up to one turn of output. A flood comes in small pieces; it is collected, because
+    /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`).
     fn read_turn(&mut self) {
-        let mut buffer = [0_u8; 16 << 10];
+        let mut buffer = [0_u8; 4 << 10];
+        let mut flood = Vec::new();
         let mut n_read = 0;
         while n_read < TURN {
             match link::read(&self.link.master, &mut buffer) {
                 Ok(Output::Bytes(n)) => {
                     n_read += n;
-                    self.feed(buffer.get(..n).unwrap_or_default());
-                    if n < 2_048 {
+                    let piece = buffer.get(..n).unwrap_or_default();
+                    if n < SHORT {
                         // A short piece is likely all there is; the screen should not wait for more.
+                        self.feed(&std::mem::take(&mut flood));
+                        self.feed(piece);
                         break;
                     }
+                    flood.extend_from_slice(piece);
                 }
+                Ok(Output::Nothing) if !flood.is_empty() && self.has_more_soon() => {}
                 Ok(Output::Nothing) => break,
                 Ok(Output::Closed) => {
                     self.is_output_over = true;
@@ -174,12 +184,24 @@ impl Pump {
                 }
             }
         }
+        self.feed(&flood);
         if n_read > 0 {
             self.after_output();
         }
     }
 
+    /// Whether a flood goes on within a moment. Nobody waits for it while a key waits for its echo.
+    fn has_more_soon(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.link.master.as_fd(), PollFlags::IN)];
+        !self.pane.is_echo_due()
+            && poll(&mut fds, Some(&FLOOD_PATIENCE)).is_ok()
+            && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let mut inner = self.pane.inner();
         if let Some(journal) = &mut inner.journal {
             journal.output(bytes).or_log("keep output");

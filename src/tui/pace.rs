@@ -48,10 +48,7 @@ impl Pace {
         }
         let earned = now.duration_since(self.counted_at).as_secs_f64() * BYTES_PER_SECOND;
         self.counted_at = now;
-        // Counts of bytes are far below what a float holds exactly.
-        #[allow(clippy::cast_precision_loss)]
-        let spent = n_bytes as f64;
-        self.credit = (self.credit + earned).min(MOST_CREDIT) - spent;
+        self.credit = (self.credit + earned).min(MOST_CREDIT) - n_bytes as f64;
         let owed = Duration::from_secs_f64((-self.credit).max(0.0) / BYTES_PER_SECOND);
         self.may_draw_at = now + FRAME.max(owed.min(Duration::from_millis(250)));
     }

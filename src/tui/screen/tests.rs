@@ -145,7 +145,7 @@ fn rows_drawn_alone_give_the_same_frame_as_all_of_it() {
         let lines: Vec<String> = whole.text().lines().map(str::to_owned).collect();
         assert_eq!(host.screen_text(), lines, "{output:?}");
     }
-    assert_eq!(n_parts, 8, "the first frame and those with other colours are drawn whole");
+    assert_eq!(n_parts, 9, "the first frame and those with other colours are drawn whole");
 }
 
 type Cells = Vec<(ratatui::buffer::Cell, Extra, Option<Link>)>;

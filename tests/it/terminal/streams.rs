@@ -326,3 +326,49 @@ fn a_typed_character_touches_its_row_only() {
     check("\x1b[4;1H\x1b[J", &[3, 4]);
     check("\x1b[2;4r", &[0, 1, 2, 3, 4]);
 }
+
+#[test]
+fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_one() {
+    let line = |n: usize| match n % 97 {
+        96 => format!("{n} is far too long for the width of this terminal, so that it wraps\r\n"),
+        60 => format!("{n} ends without a return\n"),
+        50 => String::from("\r\n"),
+        _ => format!("{n} {}\r\n", "x".repeat(n % 30)),
+    };
+    for (before, period) in [
+        ("", 97),
+        ("", 50),
+        ("\x1b[3;5Hfirst", 50),
+        ("\x1b[31mred\x1b[m and \x1b[7mmore\x1b[m\r\n\x1b[9;1H", 50),
+        ("\x1b[2;6r", 50),
+        ("\x1b[44m", 50),
+        ("\x1b[1m", 50),
+        ("\x1b[?1049h", 50),
+        ("wraps wraps wraps wraps wraps wraps wraps wraps wraps wraps", 50),
+    ] {
+        let flood: String = (0..3_000).map(|n| line(n % period)).collect();
+        let config = TermConfig::default();
+        let mut whole = Term::new(TermSize::clamped(9, 40), config.clone());
+        let mut pieces = Term::new(TermSize::clamped(9, 40), config);
+        for term in [&mut whole, &mut pieces] {
+            term.process(before.as_bytes());
+        }
+        whole.process(flood.as_bytes());
+        flood.as_bytes().chunks(1_000).for_each(|piece| pieces.process(piece));
+        for after in ["", "end\x1b[3b", "\x1b[32m\r\nmore\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"] {
+            for term in [&mut whole, &mut pieces] {
+                term.process(after.as_bytes());
+            }
+            assert_eq!(rows(&whole), rows(&pieces), "{before:?}");
+            assert_eq!(whole.cursor(), pieces.cursor(), "{before:?}");
+            assert_eq!(whole.history().numbers(), pieces.history().numbers(), "{before:?}");
+            for number in whole.history().numbers() {
+                assert_eq!(
+                    whole.history().runs(number),
+                    pieces.history().runs(number),
+                    "{before:?} {number}"
+                );
+            }
+        }
+    }
+}

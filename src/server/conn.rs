@@ -22,11 +22,12 @@ use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
 use crate::proto::server::HostCall;
 use crate::pty::event::TermEvent;
 use serde_json::Value;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -45,9 +46,11 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
         return;
     }
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-    let (mut read, write) = stream.into_split();
+    let Some(stream) = stream.into_std().or_log("take a client in").map(Arc::new) else { return };
+    let read = AsyncFd::with_interest(Arc::clone(&stream), Interest::READABLE);
+    let Some(read) = read.or_log("listen to a client") else { return };
     let (out, queue) = mpsc::channel(QUEUE);
-    let outlet = Arc::new(Outlet::new(write));
+    let outlet = Arc::new(Outlet::new(stream));
     let screens =
         Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone(), Arc::clone(&outlet)));
     let behind = Arc::new(Behind::default());
@@ -57,7 +60,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     let mut decoder = Decoder::default();
     loop {
         let frame = tokio::select! {
-            frame = next_frame(&mut read, &mut decoder) => frame,
+            frame = next_frame(&read, &mut decoder) => frame,
             _ = closing.changed() => break,
             Some(_) = client.jobs.join_next(), if !client.jobs.is_empty() => continue,
         };
@@ -76,15 +79,20 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     tokio::time::timeout(FAREWELL, writer).await.or_log("a client did not take its last bytes");
 }
 
+/// The reading side of a client's socket.
+type Reading = AsyncFd<Arc<std::os::unix::net::UnixStream>>;
+
 /// The next frame; None when the client is gone or talks nonsense. Nothing is lost when it is dropped
 /// while it waits.
-async fn next_frame(read: &mut OwnedReadHalf, decoder: &mut Decoder) -> Option<Frame> {
+async fn next_frame(socket: &Reading, decoder: &mut Decoder) -> Option<Frame> {
     let mut buffer = [0_u8; 16 << 10];
     loop {
         if let Some(frame) = decoder.next_frame().or_log("a client talks nonsense")? {
             return Some(frame);
         }
-        let n_read = read.read(&mut buffer).await.ok().filter(|n_read| *n_read > 0)?;
+        let mut ready = socket.readable().await.ok()?;
+        let Ok(read) = ready.try_io(|socket| (&**socket.get_ref()).read(&mut buffer)) else { continue };
+        let n_read = read.ok().filter(|n_read| *n_read > 0)?;
         decoder.push(buffer.get(..n_read).unwrap_or_default());
     }
 }

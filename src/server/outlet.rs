@@ -6,14 +6,16 @@
 
 use super::pane::lock;
 use crate::base::report::OrLog as _;
-use std::io::{ErrorKind, Result};
-use std::sync::Mutex;
-use tokio::net::unix::OwnedWriteHalf;
+use std::io::{ErrorKind, Result, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// The socket, and the rest of a frame that the client has not taken yet.
 #[derive(Debug)]
 pub struct Outlet {
-    socket: OwnedWriteHalf,
+    socket: Arc<UnixStream>,
     rest: Mutex<Vec<u8>>,
 }
 
@@ -29,8 +31,8 @@ pub enum Offered {
 }
 
 impl Outlet {
-    /// Around the writing half of a connection.
-    pub fn new(socket: OwnedWriteHalf) -> Self {
+    /// Around a socket that does not block.
+    pub fn new(socket: Arc<UnixStream>) -> Self {
         Self { socket, rest: Mutex::new(Vec::new()) }
     }
 
@@ -40,7 +42,7 @@ impl Outlet {
         if !rest.is_empty() {
             return Offered::Busy;
         }
-        match self.socket.try_write(frame) {
+        match (&*self.socket).write(frame) {
             Ok(n_sent) if n_sent >= frame.len() => Offered::Sent,
             Ok(n_sent) => {
                 rest.extend_from_slice(frame.get(n_sent..).unwrap_or_default());
@@ -73,7 +75,9 @@ impl Outlet {
     /// # Errors
     /// The client is gone.
     pub async fn has_room(&self) -> Result<()> {
-        self.socket.writable().await
+        // Asked for only while it matters: otherwise each frame that a client takes would wake us.
+        let room = AsyncFd::with_interest(self.socket.try_clone()?, Interest::WRITABLE)?;
+        room.writable().await.map(|_| ())
     }
 
     /// Ends the frame that is under way.
@@ -85,7 +89,7 @@ impl Outlet {
             match self.write_rest() {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => self.socket.writable().await?,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.has_room().await?,
                 Err(error) => return Err(error),
             }
         }
@@ -93,8 +97,7 @@ impl Outlet {
 
     /// Says that nothing more comes.
     pub fn close(&self) {
-        rustix::net::shutdown(self.socket.as_ref(), rustix::net::Shutdown::Write)
-            .or_log("a client went first");
+        self.socket.shutdown(std::net::Shutdown::Write).or_log("a client went first");
     }
 
     /// Whether nothing is left.
@@ -103,7 +106,7 @@ impl Outlet {
         if rest.is_empty() {
             return Ok(true);
         }
-        let n_sent = self.socket.try_write(&rest)?;
+        let n_sent = (&*self.socket).write(&rest)?;
         rest.drain(..n_sent);
         Ok(rest.is_empty())
     }

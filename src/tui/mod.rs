@@ -22,6 +22,7 @@ pub mod stale;
 #[cfg(test)]
 mod testing;
 pub mod theme;
+pub mod typist;
 pub mod update;
 pub mod widget;
 
@@ -37,10 +38,12 @@ use pace::Pace;
 use paint::Painter;
 use stale::Stale;
 use std::io::IsTerminal as _;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use typist::{Straight, Typist};
 
 /// How long a frame waits for the echo of a key, so that one frame shows both.
 const ECHO: Duration = Duration::from_millis(3);
@@ -95,7 +98,10 @@ struct Screen {
 
 impl Screen {
     async fn run(&mut self, place: &Place) -> std::io::Result<()> {
-        let mut input = read_input();
+        let typist = Arc::new(Typist::default());
+        let mut input = read_input(Arc::clone(&typist));
+        // Events of the host that were taken in.
+        let mut n_taken = 0;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -116,7 +122,10 @@ impl Screen {
                 _ = hangup.recv() => break,
                 _ = interrupt.recv() => break,
                 msg = input.recv() => match msg {
-                    Some(msg) => Some(msg),
+                    Some(msg) => {
+                        n_taken += 1;
+                        Some(msg)
+                    }
                     // The terminal is gone.
                     None => break,
                 },
@@ -135,7 +144,9 @@ impl Screen {
                             }
                         }
                         // Whoever types sees it at once, also beside a flood.
-                        Msg::Screen { .. } if std::mem::take(&mut is_echo_due) => pace.hurry(now),
+                        Msg::Screen { .. } if typist.take_echo_due() | std::mem::take(&mut is_echo_due) => {
+                            pace.hurry(now);
+                        }
                         Msg::Screen { .. }
                         | Msg::Mouse(_)
                         | Msg::HostFocus(_)
@@ -164,8 +175,16 @@ impl Screen {
                 let n_bytes = self.draw()?;
                 pace.note(Instant::now(), n_bytes);
             }
+            typist.arm(n_taken, self.straight());
         }
         Ok(())
+    }
+
+    /// The way for keys that mean nothing to this screen, while there is one.
+    fn straight(&self) -> Option<Straight> {
+        let terminal = update::typed_at(&self.model)?.clone();
+        let server = self.stream.as_ref()?.sender().clone();
+        Some(Straight { terminal, prefix: self.model.keys.prefix, server })
     }
 
     fn take(&mut self, msg: Msg) -> std::io::Result<()> {
@@ -176,7 +195,7 @@ impl Screen {
             match cmd {
                 Cmd::Send(frame) => {
                     if let Some(stream) = &self.stream {
-                        stream.send(&frame);
+                        stream.sender().send(&frame);
                     }
                 }
                 Cmd::Clipboard(text) => self.host.write(&host::clipboard_bytes(&text))?,
@@ -232,8 +251,9 @@ async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
 }
 
 /// Starts the thread that reads the host's events.
-fn read_input() -> mpsc::Receiver<Event> {
+fn read_input(typist: Arc<Typist>) -> mpsc::Receiver<Event> {
     let (send, receive) = mpsc::channel(INPUT_QUEUE);
-    std::thread::spawn(move || input::read_all(|msg| send.blocking_send(Event::Msg(msg)).is_ok()));
+    let hand_over = move |msg: Msg| typist.take(&msg) || send.blocking_send(Event::Msg(msg)).is_ok();
+    std::thread::spawn(move || input::read_all(hand_over));
     receive
 }

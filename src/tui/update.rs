@@ -12,7 +12,7 @@ mod tests;
 
 use super::action::Action;
 use super::keys::Scope;
-use super::model::{CallPurpose, Modal, Model};
+use super::model::{CallPurpose, Link, Modal, Model};
 use super::msg::{Cmd, Msg};
 use super::stale::Stale;
 use crate::base::id::TerminalId;
@@ -128,14 +128,18 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
 /// What a person does here makes this client the one that sizes follow, where another one has
 /// them now.
 fn claim(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if needs_claim(model) {
+        model.is_active = true;
+        tell_view(model, cmds, true);
+    }
+}
+
+fn needs_claim(model: &Model) -> bool {
     let is_ours = model.told.panes.iter().all(|pane| {
         let image = model.panes.get(&pane.terminal).map(|known| &known.image);
         image.is_none_or(|image| image.rows().is_empty() || image.size() == pane.size)
     });
-    if !is_ours || !model.is_active {
-        model.is_active = true;
-        tell_view(model, cmds, true);
-    }
+    !is_ours || !model.is_active
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
@@ -176,12 +180,28 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
 
 /// Whether a key goes to the program and changes nothing on this screen by itself.
 fn is_only_typed(model: &Model, event: &KeyEvent) -> bool {
+    has_plain_keys(model) && !model.keys.prefix.is_typed(event)
+}
+
+/// Whether keys other than the prefix mean nothing to this screen.
+fn has_plain_keys(model: &Model) -> bool {
     !model.is_prefix_on
-        && !model.keys.prefix.is_typed(event)
         && model.modal.is_none()
         && model.sidebar_row.is_none()
         && model.selection.is_none()
         && !scroll::is_on(model)
+}
+
+/// The program that gets every key but the prefix, while all that [`update`] would do with one is to
+/// send it there.
+pub fn typed_at(model: &Model) -> Option<&TerminalId> {
+    let terminal = model.focus.as_ref().filter(|_| has_plain_keys(model))?;
+    let row = model.mirror.terminals.get(terminal)?;
+    let is_ready = row.life == TerminalLife::Running
+        && model.early_input.is_empty()
+        && !needs_claim(model)
+        && model.link == Link::Attached;
+    is_ready.then_some(terminal)
 }
 
 fn paste(model: &mut Model, text: String) -> Vec<Cmd> {

@@ -35,10 +35,20 @@ pub enum Incoming {
     },
 }
 
+/// A socket that the runtime watches for one thing only. The runtime's own socket is always watched for
+/// both, and would wake us for each key that the server takes.
+type Watched = AsyncFd<Arc<UnixStream>>;
+
+#[allow(unsafe_code)]
+fn watched(socket: Arc<UnixStream>, interest: Interest) -> Result<Watched> {
+    // SAFETY: the socket is open, and `AsyncFd` keeps it so for as long as it watches.
+    unsafe { AsyncFd::register_with_interest(socket, interest) }.map_err(Into::into)
+}
+
 /// An attached connection.
 #[derive(Debug)]
 pub struct Stream {
-    read: AsyncFd<Arc<UnixStream>>,
+    read: Watched,
     decoder: Decoder,
     sender: Sender,
     drain: JoinHandle<()>,
@@ -94,9 +104,8 @@ impl Outlet {
         loop {
             self.has_rest.notified().await;
             while self.write_rest() {
-                // Asked for only now: otherwise each frame that the server takes would wake us.
-                let Ok(socket) = self.socket.try_clone() else { return };
-                let Ok(room) = AsyncFd::with_interest(socket, Interest::WRITABLE) else { return };
+                let Ok(socket) = self.socket.try_clone().map(Arc::new) else { return };
+                let Ok(room) = watched(socket, Interest::WRITABLE) else { return };
                 if room.writable().await.is_err() {
                     return;
                 }
@@ -131,7 +140,7 @@ impl Stream {
         let stream = connection.into_stream();
         stream.set_nonblocking(true).map_err(|error| broken(&error))?;
         let stream = Arc::new(stream);
-        let read = AsyncFd::with_interest(Arc::clone(&stream), Interest::READABLE);
+        let read = watched(Arc::clone(&stream), Interest::READABLE);
         let read = read.map_err(|error| broken(&error))?;
         let outlet = Outlet { socket: stream, rest: Mutex::default(), has_rest: Notify::new() };
         let sender = Sender(Arc::new(outlet));

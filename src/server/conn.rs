@@ -6,7 +6,7 @@
 use super::command::{CallCommand, Command};
 use super::host::{Host, ScreenCount};
 use super::hub::{self, Bytes, QUEUE, Subscriber};
-use super::outlet::Outlet;
+use super::outlet::{self, Outlet, Watched};
 use super::peer;
 use super::screens::Screens;
 use super::writer::{Behind, Writer};
@@ -26,7 +26,6 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
@@ -47,7 +46,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     }
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
     let Some(stream) = stream.into_std().or_log("take a client in").map(Arc::new) else { return };
-    let read = AsyncFd::with_interest(Arc::clone(&stream), Interest::READABLE);
+    let read = outlet::listening(Arc::clone(&stream), Interest::READABLE);
     let Some(read) = read.or_log("listen to a client") else { return };
     let (out, queue) = mpsc::channel(QUEUE);
     let outlet = Arc::new(Outlet::new(stream));
@@ -79,12 +78,9 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     tokio::time::timeout(FAREWELL, writer).await.or_log("a client did not take its last bytes");
 }
 
-/// The reading side of a client's socket.
-type Reading = AsyncFd<Arc<std::os::unix::net::UnixStream>>;
-
 /// The next frame; None when the client is gone or talks nonsense. Nothing is lost when it is dropped
 /// while it waits.
-async fn next_frame(socket: &Reading, decoder: &mut Decoder) -> Option<Frame> {
+async fn next_frame(socket: &Watched, decoder: &mut Decoder) -> Option<Frame> {
     let mut buffer = [0_u8; 16 << 10];
     loop {
         if let Some(frame) = decoder.next_frame().or_log("a client talks nonsense")? {

@@ -19,6 +19,20 @@ pub struct Outlet {
     rest: Mutex<Vec<u8>>,
 }
 
+/// A socket that the runtime watches for one thing only. The runtime's own socket is always watched for
+/// both, and would wake us for each frame that a client takes.
+pub type Watched = AsyncFd<Arc<UnixStream>>;
+
+/// Watches a socket that does not block.
+///
+/// # Errors
+/// The system has no room for it.
+#[allow(unsafe_code)]
+pub fn listening(socket: Arc<UnixStream>, interest: Interest) -> Result<Watched> {
+    // SAFETY: the socket is open, and `AsyncFd` keeps it so for as long as it watches.
+    unsafe { AsyncFd::register_with_interest(socket, interest) }.map_err(Into::into)
+}
+
 /// What became of a frame that was offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Offered {
@@ -75,8 +89,7 @@ impl Outlet {
     /// # Errors
     /// The client is gone.
     pub async fn has_room(&self) -> Result<()> {
-        // Asked for only while it matters: otherwise each frame that a client takes would wake us.
-        let room = AsyncFd::with_interest(self.socket.try_clone()?, Interest::WRITABLE)?;
+        let room = listening(Arc::new(self.socket.try_clone()?), Interest::WRITABLE)?;
         room.writable().await.map(|_| ())
     }
 

@@ -171,6 +171,19 @@ impl History {
         }
     }
 
+    /// Adds a row of printable ASCII in the default look whose line ends with it.
+    pub(super) fn push_plain(&mut self, text: &str) {
+        let text = text.trim_end_matches(' ');
+        let runs = row::plain_run(text);
+        if let Some(open) = &mut self.open {
+            open.runs.extend_from_slice(&runs);
+            open.n_cols += text.len();
+            self.close_open();
+        } else {
+            self.push_line(runs.into_boxed_slice(), text.len());
+        }
+    }
+
     fn push_line(&mut self, runs: Box<[u8]>, n_cols: usize) {
         self.n_bytes += runs.len() + LINE_OVERHEAD;
         self.lines.push_back(Line { runs, n_cols: u32::try_from(n_cols).unwrap_or(u32::MAX) });

@@ -101,6 +101,17 @@ fn write_run(out: &mut Vec<u8>, style: &Style, link: Option<&Link>, shape: Shape
     write_text(out, text);
 }
 
+/// The runs of one row of narrow characters in the default look.
+pub(super) fn plain_run(text: &str) -> Vec<u8> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let n_length = if text.len() < 0x80 { 1 } else { 2 };
+    let mut out = Vec::with_capacity(1 + n_length + text.len());
+    write_run(&mut out, &Style::default(), None, Shape::Narrow, text);
+    out
+}
+
 const fn shape_bits(shape: Shape) -> u8 {
     match shape {
         Shape::Narrow => 0,

@@ -6,6 +6,7 @@
 use super::command::{CallCommand, Command};
 use super::host::{Host, ScreenCount};
 use super::hub::{self, Bytes, QUEUE, Subscriber};
+use super::outlet::{self, Outlet, Watched};
 use super::peer;
 use super::screens::Screens;
 use super::writer::{Behind, Writer};
@@ -21,11 +22,11 @@ use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
 use crate::proto::server::HostCall;
 use crate::pty::event::TermEvent;
 use serde_json::Value;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -44,17 +45,21 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
         return;
     }
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-    let (mut read, write) = stream.into_split();
+    let Some(stream) = stream.into_std().or_log("take a client in").map(Arc::new) else { return };
+    let read = outlet::listening(Arc::clone(&stream), Interest::READABLE);
+    let Some(read) = read.or_log("listen to a client") else { return };
     let (out, queue) = mpsc::channel(QUEUE);
-    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone()));
+    let outlet = Arc::new(Outlet::new(stream));
+    let screens =
+        Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone(), Arc::clone(&outlet)));
     let behind = Arc::new(Behind::default());
-    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), Arc::clone(&behind));
-    let writer = tokio::spawn(writer.run(write));
+    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), outlet, Arc::clone(&behind));
+    let writer = tokio::spawn(writer.run());
     let mut client = Client { host, pid, out, jobs: JoinSet::new(), screens, behind, count: None };
     let mut decoder = Decoder::default();
     loop {
         let frame = tokio::select! {
-            frame = next_frame(&mut read, &mut decoder) => frame,
+            frame = next_frame(&read, &mut decoder) => frame,
             _ = closing.changed() => break,
             Some(_) = client.jobs.join_next(), if !client.jobs.is_empty() => continue,
         };
@@ -75,13 +80,15 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
 
 /// The next frame; None when the client is gone or talks nonsense. Nothing is lost when it is dropped
 /// while it waits.
-async fn next_frame(read: &mut OwnedReadHalf, decoder: &mut Decoder) -> Option<Frame> {
+async fn next_frame(socket: &Watched, decoder: &mut Decoder) -> Option<Frame> {
     let mut buffer = [0_u8; 16 << 10];
     loop {
         if let Some(frame) = decoder.next_frame().or_log("a client talks nonsense")? {
             return Some(frame);
         }
-        let n_read = read.read(&mut buffer).await.ok().filter(|n_read| *n_read > 0)?;
+        let mut ready = socket.readable().await.ok()?;
+        let Ok(read) = ready.try_io(|socket| (&**socket.get_ref()).read(&mut buffer)) else { continue };
+        let n_read = read.ok().filter(|n_read| *n_read > 0)?;
         decoder.push(buffer.get(..n_read).unwrap_or_default());
     }
 }

@@ -1,7 +1,7 @@
 //! The daemon: the only async, the only owner of live things.
 //!
 //! Started on demand, detached, one per state directory ([`boot`]). [`engine`] is the single writer
-//! on a thread of its own; [`conn`] serves clients on a small async runtime; each terminal has a
+//! on a thread of its own; [`conn`] serves clients on the asynchronous main thread; each terminal has a
 //! thread ([`terminals`]); effects run on threads of their own ([`effects`]) and come back to the
 //! engine as outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
 //! only way to recover there is.
@@ -15,6 +15,7 @@ mod engine;
 pub mod fault;
 mod host;
 mod hub;
+mod outlet;
 mod pane;
 mod peer;
 mod pump;
@@ -73,8 +74,8 @@ fn serve(
     let Booted { lock, listener, store } = booted;
     let config = rules::read_config(environment);
     let rules = rules::resolve(dir, environment, &config);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: each hop to another costs a key its echo. What blocks has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(16)
         .thread_name("orca-conn")
         .enable_all()

@@ -5,6 +5,7 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
+use super::screens::Screens;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
@@ -60,7 +61,6 @@ pub struct Queue {
 /// The screen and everything that is known of the program.
 pub struct Inner {
     pub term: Term,
-    pub rows: PaneRows,
     pub journal: Option<Journal>,
     pub program: Option<ProgramStatus>,
     pub progress: Option<Progress>,
@@ -80,6 +80,8 @@ pub struct Pane {
     pub preset: Option<Preset>,
     pub master: OwnedFd,
     inner: Mutex<Inner>,
+    /// The picture as published; beside `inner`, so that no screen waits for a flood.
+    rows: Mutex<PaneRows>,
     /// Told when the process ended or its state was looked at.
     changed: Condvar,
     queue: Mutex<Queue>,
@@ -89,8 +91,10 @@ pub struct Pane {
     pub room: Notify,
     wake: Mutex<UnixStream>,
     orders: Mutex<Vec<Order>>,
-    watchers: Mutex<Vec<Weak<Notify>>>,
+    watchers: Mutex<Vec<Weak<Screens>>>,
     has_person: AtomicBool,
+    /// A person typed and sees no answer yet.
+    is_echo_due: AtomicBool,
 }
 
 /// What only the pump can do.
@@ -143,7 +147,6 @@ impl Pane {
         let modes = Mutex::new(parts.term.modes());
         let inner = Inner {
             term: parts.term,
-            rows: PaneRows::new(),
             journal: parts.journal,
             program: None,
             progress: None,
@@ -160,6 +163,7 @@ impl Pane {
             preset: parts.preset,
             master: parts.master,
             inner: Mutex::new(inner),
+            rows: Mutex::new(PaneRows::new()),
             changed: Condvar::new(),
             queue: Mutex::new(Queue::default()),
             modes,
@@ -168,12 +172,23 @@ impl Pane {
             orders: Mutex::new(Vec::new()),
             watchers: Mutex::new(Vec::new()),
             has_person: AtomicBool::new(false),
+            is_echo_due: AtomicBool::new(false),
         }
     }
 
     /// Notes that a person typed here. Gives whether that was noted before.
     pub fn note_person(&self) -> bool {
         self.has_person.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a person typed and sees no answer yet.
+    pub fn is_echo_due(&self) -> bool {
+        self.is_echo_due.load(Ordering::Relaxed)
+    }
+
+    /// Whether output that comes now answers what a person typed; once for each time.
+    pub fn take_echo_due(&self) -> bool {
+        self.is_echo_due.swap(false, Ordering::Relaxed)
     }
 
     /// The screen and state, locked.
@@ -221,6 +236,8 @@ impl Pane {
             return false;
         }
         let is_typed = is_typing(event);
+        // Before the program can answer.
+        self.is_echo_due.fetch_or(is_typed, Ordering::Relaxed);
         let mut queue = self.queue();
         if is_typed {
             queue.has_draft = leaves_draft(event, queue.has_draft);
@@ -280,29 +297,38 @@ impl Pane {
         if inner.end.is_none() {
             link::resize(&self.master, size).or_log("tell a program its size");
         }
-        let Inner { rows, term, .. } = &mut *inner;
-        rows.update(term);
         drop(inner);
-        self.notify_watchers();
+        self.publish();
+    }
+
+    /// Takes the screen as it is now, and sends it to the clients that show it where it had changed.
+    pub fn publish(&self) {
+        let inner = self.inner();
+        let is_changed = lock(&self.rows).update(&inner.term);
+        drop(inner);
+        if is_changed {
+            let watchers: Vec<Arc<Screens>> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
+            watchers.iter().for_each(|screens| screens.push(self));
+        }
     }
 
     /// Adds a screen that wants to know when there is something new to draw.
-    pub fn watch(&self, news: &Arc<Notify>) {
+    pub fn watch(&self, screens: &Arc<Screens>) {
         let mut watchers = lock(&self.watchers);
-        watchers.retain(|watcher| watcher.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, news)));
-        watchers.push(Arc::downgrade(news));
-    }
-
-    /// Tells the screens that show this pane.
-    pub fn notify_watchers(&self) {
-        let watchers: Vec<Arc<Notify>> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
-        watchers.iter().for_each(|news| news.notify_one());
+        watchers.retain(|watcher| watcher.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, screens)));
+        watchers.push(Arc::downgrade(screens));
     }
 
     /// Rows and meta newer than `version`, or nothing.
     pub fn patch_since(&self, version: u64) -> Option<Patch> {
-        let inner = self.inner();
-        (inner.rows.version() > version).then(|| inner.rows.newer_than(version))
+        let rows = lock(&self.rows);
+        (rows.version() > version).then(|| rows.newer_than(version))
+    }
+
+    /// What is known beside the rows.
+    pub fn base(&self) -> Patch {
+        let rows = lock(&self.rows);
+        rows.newer_than(rows.version())
     }
 
     /// What is known of the program at this moment.

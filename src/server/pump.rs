@@ -1,8 +1,9 @@
 //! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
 //!
 //! It takes at most 64 KiB a turn and has nobody else's work to do, so a flood in one pane slows no
-//! other. The first change after quiet is published at once, the next ones at most every 16 ms;
-//! synchronized updates are published as one, at the latest after 150 ms (terminal.md 5.5).
+//! other. The first change after quiet or after a key is published at once, the next ones at most
+//! every 16 ms; synchronized updates are published as one, at the latest after 150 ms (terminal.md
+//! 5.5).
 
 use super::command::{Command, Inbox};
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
@@ -29,6 +30,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const MAX_LAST_WORDS: usize = 1 << 20;
 /// Bytes of one turn.
 const TURN: usize = 64 << 10;
+/// A shorter piece than this ends a turn.
+const SHORT: usize = 2_048;
+/// How long the next piece of a flood may take.
+const FLOOD_PATIENCE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 300_000 };
 
 /// Notices of programs for the persons at the screens.
 pub type Notices = tokio::sync::broadcast::Sender<(crate::base::id::TerminalId, TermEvent)>;
@@ -147,20 +152,26 @@ impl Pump {
         }
     }
 
-    /// Takes in up to one turn of output.
+    /// Takes in up to one turn of output. A flood comes in small pieces; it is collected, because
+    /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`).
     fn read_turn(&mut self) {
-        let mut buffer = [0_u8; 16 << 10];
+        let mut buffer = [0_u8; 4 << 10];
+        let mut flood = Vec::new();
         let mut n_read = 0;
         while n_read < TURN {
             match link::read(&self.link.master, &mut buffer) {
                 Ok(Output::Bytes(n)) => {
                     n_read += n;
-                    self.feed(buffer.get(..n).unwrap_or_default());
-                    if n < 2_048 {
+                    let piece = buffer.get(..n).unwrap_or_default();
+                    if n < SHORT {
                         // A short piece is likely all there is; the screen should not wait for more.
+                        self.feed(&std::mem::take(&mut flood));
+                        self.feed(piece);
                         break;
                     }
+                    flood.extend_from_slice(piece);
                 }
+                Ok(Output::Nothing) if !flood.is_empty() && self.has_more_soon() => {}
                 Ok(Output::Nothing) => break,
                 Ok(Output::Closed) => {
                     self.is_output_over = true;
@@ -173,12 +184,24 @@ impl Pump {
                 }
             }
         }
+        self.feed(&flood);
         if n_read > 0 {
             self.after_output();
         }
     }
 
+    /// Whether a flood goes on within a moment. Nobody waits for it while a key waits for its echo.
+    fn has_more_soon(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.link.master.as_fd(), PollFlags::IN)];
+        !self.pane.is_echo_due()
+            && poll(&mut fds, Some(&FLOOD_PATIENCE)).is_ok()
+            && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let mut inner = self.pane.inner();
         if let Some(journal) = &mut inner.journal {
             journal.output(bytes).or_log("keep output");
@@ -218,7 +241,8 @@ impl Pump {
         } else {
             self.sync_since = None;
             let due = self.published_at + FRAME;
-            if due <= now {
+            // Whoever types sees it at once, also where the program was just writing.
+            if self.pane.take_echo_due() || due <= now {
                 self.publish();
             } else {
                 self.publish_due = Some(due);
@@ -264,14 +288,8 @@ impl Pump {
 
     fn publish(&mut self) {
         self.publish_due = None;
-        let mut inner = self.pane.inner();
-        let Inner { rows, term, .. } = &mut *inner;
-        let is_changed = rows.update(term);
-        drop(inner);
+        self.pane.publish();
         self.published_at = Instant::now();
-        if is_changed {
-            self.pane.notify_watchers();
-        }
     }
 
     fn keep_time(&mut self) {

@@ -6,6 +6,7 @@ use super::facts;
 use super::keys::Keys;
 use super::layout::{self, Areas, SidebarWish};
 use super::mirror::Mirror;
+use super::stale::Stale;
 use super::theme::Theme;
 use super::widget::field::Field;
 use crate::base::clock::Timestamp;
@@ -181,6 +182,8 @@ pub struct Model {
     pub wanted_focus: Option<TerminalId>,
     /// What was typed for programs that are being started, in order.
     pub early_input: Vec<(TerminalId, InputEvent)>,
+    /// What of the frame drawn last is out of date.
+    pub stale: Stale,
 }
 
 /// Why a call was made.
@@ -236,6 +239,7 @@ impl Model {
             is_active: true,
             wanted_focus: None,
             early_input: Vec::new(),
+            stale: Stale::Whole,
         }
     }
 
@@ -354,8 +358,15 @@ impl Model {
         age.min(toast.max(50)).clamp(50, 60_000)
     }
 
-    /// The whole frame.
-    pub fn draw(&self) -> Canvas {
-        super::screen::draw(self)
+    /// Whether everything is here that a whole frame shows.
+    pub fn is_filled(&self) -> bool {
+        let has_picture =
+            |id: &TerminalId| self.panes.get(id).is_some_and(|pane| !pane.image.rows().is_empty());
+        self.mirror.is_loaded && self.told.panes.iter().all(|pane| has_picture(&pane.terminal))
+    }
+
+    /// The whole frame, on a blank one.
+    pub fn draw(&self, canvas: &mut Canvas) {
+        super::screen::draw(self, canvas);
     }
 }

@@ -1,5 +1,6 @@
 //! A team at work as synthetic frames, and a screen to look at without a terminal.
 
+use super::canvas::Canvas;
 use super::model::{Model, Options};
 use super::msg::{Cmd, Msg};
 use super::update::update;
@@ -202,6 +203,8 @@ impl Desk {
 
     /// What is seen.
     pub fn screen(&self) -> String {
-        self.model.draw().text()
+        let mut canvas = Canvas::new(self.model.n_cols, self.model.n_rows);
+        self.model.draw(&mut canvas);
+        canvas.text()
     }
 }

@@ -12,8 +12,9 @@ mod tests;
 
 use super::action::Action;
 use super::keys::Scope;
-use super::model::{CallPurpose, Modal, Model};
+use super::model::{CallPurpose, Link, Modal, Model};
 use super::msg::{Cmd, Msg};
+use super::stale::Stale;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
 use crate::model::terminal::TerminalLife;
@@ -30,6 +31,19 @@ const REPORT_EVENT_TYPES: u8 = 2;
 
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    match &msg {
+        // Its rows go stale, or nothing does.
+        Msg::Screen { .. } | Msg::Tick(_) => {}
+        Msg::Key(event) if is_only_typed(model, event) => {}
+        Msg::Key(_)
+        | Msg::Paste(_)
+        | Msg::Mouse(_)
+        | Msg::HostFocus(_)
+        | Msg::Resize { .. }
+        | Msg::Host(_)
+        | Msg::Server(_)
+        | Msg::Lost { .. } => model.stale = Stale::Whole,
+    }
     let mut cmds = match msg {
         Msg::Key(event) => key(model, event),
         Msg::Paste(text) => paste(model, text),
@@ -72,7 +86,11 @@ fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {
         }
     }
     model.now = now;
+    let n_toasts = model.toasts.len();
     model.toasts.retain(|toast| toast.until > now);
+    if model.toasts.len() != n_toasts {
+        model.stale = Stale::Whole;
+    }
     Vec::new()
 }
 
@@ -126,14 +144,18 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
 /// What a person does here makes this client the one that sizes follow, where another one has
 /// them now.
 fn claim(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if needs_claim(model) {
+        model.is_active = true;
+        tell_view(model, cmds, true);
+    }
+}
+
+fn needs_claim(model: &Model) -> bool {
     let is_ours = model.told.panes.iter().all(|pane| {
         let image = model.panes.get(&pane.terminal).map(|known| &known.image);
         image.is_none_or(|image| image.rows().is_empty() || image.size() == pane.size)
     });
-    if !is_ours || !model.is_active {
-        model.is_active = true;
-        tell_view(model, cmds, true);
-    }
+    !is_ours || !model.is_active
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
@@ -170,6 +192,32 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
         to_program(model, InputEvent::Key(event))
     });
     cmds
+}
+
+/// Whether a key goes to the program and changes nothing on this screen by itself.
+fn is_only_typed(model: &Model, event: &KeyEvent) -> bool {
+    has_plain_keys(model) && !model.keys.prefix.is_typed(event)
+}
+
+/// Whether keys other than the prefix mean nothing to this screen.
+fn has_plain_keys(model: &Model) -> bool {
+    !model.is_prefix_on
+        && model.modal.is_none()
+        && model.sidebar_row.is_none()
+        && model.selection.is_none()
+        && !scroll::is_on(model)
+}
+
+/// The program that gets every key but the prefix, while all that [`update`] would do with one is to
+/// send it there.
+pub fn typed_at(model: &Model) -> Option<&TerminalId> {
+    let terminal = model.focus.as_ref().filter(|_| has_plain_keys(model))?;
+    let row = model.mirror.terminals.get(terminal)?;
+    let is_ready = row.life == TerminalLife::Running
+        && model.early_input.is_empty()
+        && !needs_claim(model)
+        && model.link == Link::Attached;
+    is_ready.then_some(terminal)
 }
 
 fn paste(model: &mut Model, text: String) -> Vec<Cmd> {

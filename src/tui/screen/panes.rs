@@ -8,10 +8,12 @@ use crate::tui::action::Action;
 use crate::tui::canvas::{Canvas, Extra, HostCursor};
 use crate::tui::facts::{self, Mark};
 use crate::tui::model::{Link, Model, Pane};
+use crate::tui::stale::PaneRows;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::text::{self as lines, Line};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use std::collections::BTreeSet;
 
 /// One tile. Rows are borrowed: a picture is drawn, never copied.
 #[derive(Debug, Clone)]
@@ -52,6 +54,53 @@ pub fn project(model: &Model) -> Vm<'_> {
     let welcome = if tiles.is_empty() { welcome(model) } else { Vec::new() };
     let tiles = tiles.into_iter().map(|(terminal, rect)| tile(model, &terminal, rect, n_hidden)).collect();
     Vm { tiles, welcome, theme: model.theme }
+}
+
+/// Some rows of some tiles, and the focused tile for its cursor.
+#[derive(Debug, Clone)]
+pub struct Part<'m> {
+    tiles: Vec<(Tile<'m>, BTreeSet<u16>)>,
+}
+
+/// The tiles that show `rows`, by terminal. None where one of them shows more than its live picture
+/// in its own size.
+pub fn part<'m>(model: &'m Model, rows: &PaneRows) -> Option<Part<'m>> {
+    let mut tiles = Vec::new();
+    for (terminal, rect) in model.tiles() {
+        let wanted = rows.get(&terminal);
+        if wanted.is_none() && model.focus.as_ref() != Some(&terminal) {
+            continue;
+        }
+        let tile = tile(model, &terminal, rect, 0);
+        if tile.banner.is_some() || tile.size != (tile.inside.height, tile.inside.width) {
+            return None;
+        }
+        let mut wanted = wanted.cloned().unwrap_or_default();
+        wanted.retain(|row| *row < tile.inside.height);
+        tiles.push((tile, wanted));
+    }
+    Some(Part { tiles })
+}
+
+impl Part<'_> {
+    /// The rows of the frame that it takes.
+    pub fn rows(&self) -> BTreeSet<u16> {
+        self.tiles.iter().flat_map(|(tile, rows)| rows.iter().map(|row| tile.inside.y + row)).collect()
+    }
+
+    /// Draws it over what is shown.
+    pub fn draw(&self, canvas: &mut Canvas) {
+        for (tile, rows) in &self.tiles {
+            let base = base_style(tile);
+            for row in rows {
+                canvas.blank(tile.inside.y + row, tile.inside.left()..tile.inside.right());
+                if let Some(source) = tile.rows.get(usize::from(*row)) {
+                    draw_row(source, tile, (*row, *row), base, canvas);
+                }
+            }
+            put_cursor(tile, 0, canvas);
+        }
+    }
 }
 
 fn tile<'m>(model: &'m Model, terminal: &TerminalId, rect: Rect, n_hidden: usize) -> Tile<'m> {
@@ -216,7 +265,7 @@ fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
     let n_over = tile.size.0.saturating_sub(inside.height);
     let cursor_row = tile.cursor.map_or(tile.size.0, |cursor| cursor.row + 1);
     let first = cursor_row.saturating_sub(inside.height).min(n_over);
-    let base = Style::default().fg(color(tile.default_fg)).bg(color(tile.default_bg));
+    let base = base_style(tile);
     for row in 0..inside.height {
         let source = tile.rows.get(usize::from(first + row));
         let n_cols = if source.is_some() { tile.size.1.min(inside.width) } else { 0 };
@@ -230,6 +279,16 @@ fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
             }
         }
     }
+    put_cursor(tile, first, canvas);
+}
+
+fn base_style(tile: &Tile<'_>) -> Style {
+    Style::default().fg(color(tile.default_fg)).bg(color(tile.default_bg))
+}
+
+/// Puts the host's cursor where the tile has its own; `first` is the picture's row at the top.
+fn put_cursor(tile: &Tile<'_>, first: u16, canvas: &mut Canvas) {
+    let inside = tile.inside;
     if let Some(cursor) = tile.cursor.filter(|cursor| cursor.is_visible && cursor.row >= first) {
         let (row, col) = (cursor.row - first, cursor.col);
         if row < inside.height && col < inside.width {

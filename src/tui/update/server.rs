@@ -9,10 +9,11 @@ use crate::proto::envelope::Response;
 use crate::proto::event::Change;
 use crate::proto::screen::{ServerFrame, View};
 use crate::proto::terminal::{Created, TerminalCreate};
-use crate::pty::snapshot::Patch;
+use crate::pty::snapshot::{PaneImage, Patch};
 use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::stale::Stale;
 use std::collections::BTreeSet;
 
 /// The longest text that a pane may put onto the host's clipboard, in bytes.
@@ -59,7 +60,15 @@ pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd
     let Ok(patch) = Patch::decode(patch) else { return Vec::new() };
     let pane = model.panes.entry(terminal.clone()).or_default();
     let size = pane.image.size();
-    if pane.image.apply(&patch).is_ok() && pane.image.size() != size {
+    let look = |image: &PaneImage| (image.size(), image.meta().default_fg, image.meta().default_bg);
+    let (was_empty, before) = (pane.image.rows().is_empty(), look(&pane.image));
+    let is_applied = pane.image.apply(&patch).is_ok();
+    if was_empty || before != look(&pane.image) {
+        model.stale = Stale::Whole;
+    } else {
+        model.stale.add_rows(terminal, patch.rows.iter().map(|(number, _)| *number));
+    }
+    if is_applied && pane.image.size() != size {
         model.selection = None;
         let told = model.told.panes.iter().find(|pane| pane.terminal == *terminal);
         if told.is_some_and(|told| told.size == size) {

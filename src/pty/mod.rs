@@ -20,6 +20,7 @@ pub mod keys;
 pub mod link;
 pub mod modes;
 mod osc;
+pub mod page;
 mod pen;
 mod private;
 mod replay;

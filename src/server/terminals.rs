@@ -186,6 +186,14 @@ impl Terminals {
         self.pane(terminal).map(|pane| pane.live_facts())
     }
 
+    /// Looks at a terminal: the live one, or as its journal has it. None where neither is left.
+    pub fn with_term<R>(&self, terminal: &TerminalId, look: impl FnOnce(&Term) -> R) -> Option<R> {
+        match self.pane(terminal) {
+            Some(pane) => Some(look(&pane.inner().term)),
+            None => revive(&self.folder(terminal), self.config()).map(|revived| look(&revived.term)),
+        }
+    }
+
     /// Lines of a terminal's output: live, archived, or from its journal.
     pub fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
         if let Some(pane) = self.pane(terminal) {

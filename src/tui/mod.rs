@@ -7,6 +7,8 @@
 
 pub mod action;
 pub mod canvas;
+pub mod clipboard;
+pub mod copy;
 pub mod facts;
 pub mod host;
 pub mod input;
@@ -16,6 +18,7 @@ pub mod mirror;
 pub mod model;
 pub mod msg;
 pub mod paint;
+pub mod scratch;
 pub mod screen;
 #[cfg(test)]
 mod testing;
@@ -29,10 +32,12 @@ use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::HostFacts;
+use clipboard::Porter;
 use model::{Model, Options};
 use msg::{Cmd, Msg};
 use paint::Painter;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -76,8 +81,14 @@ async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
     let host = host::Host::take(is_mouse_on).map_err(|error| broken("take over the terminal", &error))?;
     let mut model = Model::new(options);
     (model.n_cols, model.n_rows) = host::Host::size();
+    let (events, input) = mpsc::channel(INPUT_QUEUE);
+    read_input(events.clone());
+    let tell = move |outcome| events.blocking_send(Event::Msg(Msg::Copied(outcome))).is_ok();
+    let porter = Porter::new(model.options.config.clipboard.clone(), model.options.clipboard.clone(), tell);
+    let scratch = place.dir.scratch();
+    let painter = Painter::default();
     let mut screen =
-        Screen { host, painter: Painter::default(), model, stream: Some(stream), is_over: false };
+        Screen { host, painter, model, stream: Some(stream), porter, input, scratch, is_over: false };
     screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))
 }
 
@@ -86,12 +97,15 @@ struct Screen {
     painter: Painter,
     model: Model,
     stream: Option<Stream>,
+    porter: Porter,
+    input: mpsc::Receiver<Event>,
+    /// The folder of texts for the editor.
+    scratch: PathBuf,
     is_over: bool,
 }
 
 impl Screen {
     async fn run(&mut self, place: &Place) -> std::io::Result<()> {
-        let mut input = read_input();
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -107,7 +121,7 @@ impl Screen {
                 _ = terminate.recv() => break,
                 _ = hangup.recv() => break,
                 _ = interrupt.recv() => break,
-                msg = input.recv() => match msg {
+                msg = self.input.recv() => match msg {
                     Some(msg) => Some(msg),
                     // The terminal is gone.
                     None => break,
@@ -136,6 +150,8 @@ impl Screen {
                         | Msg::Host(_)
                         | Msg::Server(_)
                         | Msg::Lost { .. }
+                        | Msg::Copied(_)
+                        | Msg::Written { .. }
                         | Msg::Tick(_) => {}
                     }
                     self.take(msg)?;
@@ -166,7 +182,12 @@ impl Screen {
                         stream.send(&frame);
                     }
                 }
-                Cmd::Clipboard(text) => self.host.write(&host::clipboard_bytes(&text))?,
+                Cmd::Clipboard(order) => self.porter.take(order),
+                Cmd::Host(bytes) => self.host.write(&bytes)?,
+                Cmd::Write { terminal, text } => {
+                    let path = scratch::write(&self.scratch, &text).map_err(|error| error.to_string());
+                    self.take(Msg::Written { terminal, path })?;
+                }
                 Cmd::Bell => self.host.write("\x07")?,
                 Cmd::Redraw => self.painter.forget(),
                 Cmd::Mouse(is_ours) => self.host.set_mouse(is_ours)?,
@@ -212,8 +233,6 @@ async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
 }
 
 /// Starts the thread that reads the host's events.
-fn read_input() -> mpsc::Receiver<Event> {
-    let (send, receive) = mpsc::channel(INPUT_QUEUE);
+fn read_input(send: mpsc::Sender<Event>) {
     std::thread::spawn(move || input::read_all(|msg| send.blocking_send(Event::Msg(msg)).is_ok()));
-    receive
 }

@@ -20,6 +20,7 @@ mod pane;
 mod peer;
 mod pump;
 mod rules;
+mod scratch;
 mod screens;
 mod terminals;
 mod waits;

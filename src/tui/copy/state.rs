@@ -1,7 +1,10 @@
 //! Copy mode as a state machine: what each key and each turn of the mouse does. Pure: the text is a
 //! [`Book`], what is to happen elsewhere comes out as [`Wish`]es.
 
-use super::book::{Book, Missing, Pos, RowAt};
+mod moves;
+mod pointer;
+
+use super::book::{Book, Missing, Pos};
 use super::find::Search;
 use super::motion;
 use super::order::{self, Jump, Order};
@@ -200,7 +203,8 @@ impl State {
                 && !event.mods.is_ctrl
             {
                 self.last_jump = Some((jump, target));
-                self.jump(book, jump, target, false)?;
+                let n_times = self.count.take().unwrap_or(1);
+                self.jump(book, (jump, target), n_times, false)?;
             }
             self.count = None;
             return Ok(Vec::new());
@@ -268,38 +272,20 @@ impl State {
             Order::Right => self.repeat(n_times, |state| state.sideways(book, true))?,
             Order::Up => self.vertical(book, n_times, false)?,
             Order::Down => self.vertical(book, n_times, true)?,
-            Order::NextWord { is_big } => {
-                self.repeat(n_times, |state| state.go(book, motion::next_word(book, state.cursor, is_big)?))?;
-            }
-            Order::PreviousWord { is_big } => {
-                self.repeat(n_times, |state| {
-                    state.go(book, motion::previous_word(book, state.cursor, is_big)?)
-                })?;
-            }
-            Order::WordEnd { is_big } => self.repeat(n_times, |state| state.word_end(book, is_big))?,
+            Order::NextWord { is_big } => self.next_word(book, n_times, is_big)?,
+            Order::PreviousWord { is_big } => self.previous_word(book, n_times, is_big)?,
+            Order::WordEnd { is_big } => self.word_end(book, n_times, is_big)?,
             Order::LineStart => self.go(book, Pos { col: 0, ..self.cursor })?,
-            Order::LineText => {
-                let col = motion::line_text(book.line(self.cursor.line)?);
-                self.go(book, Pos { col, ..self.cursor })?;
-            }
-            Order::LineEnd => {
-                self.go(book, Pos { col: usize::MAX, ..self.cursor })?;
-                self.wanted_col = usize::MAX;
-            }
+            Order::LineText => self.go_to_text(book)?,
+            Order::LineEnd => self.go_to_end(book)?,
             Order::ViewTop => self.go_to_view_row(book, 0)?,
             Order::ViewMiddle => self.go_to_view_row(book, self.n_rows / 2)?,
             Order::ViewBottom => self.go_to_view_row(book, self.n_rows - 1)?,
             Order::Top | Order::Bottom if count.is_some() => self.go_to_number(book, n_times as u64)?,
             Order::Top => self.go(book, Pos { line: book.first(), col: 0 })?,
             Order::Bottom => self.go(book, Pos { line: book.last(), col: 0 })?,
-            Order::PreviousParagraph => self.repeat(n_times, |state| {
-                let line = motion::previous_paragraph(book, state.cursor.line)?;
-                state.go(book, Pos { line, col: 0 })
-            })?,
-            Order::NextParagraph => self.repeat(n_times, |state| {
-                let line = motion::next_paragraph(book, state.cursor.line)?;
-                state.go(book, Pos { line, col: 0 })
-            })?,
+            Order::PreviousParagraph => self.paragraph(book, n_times, motion::previous_paragraph)?,
+            Order::NextParagraph => self.paragraph(book, n_times, motion::next_paragraph)?,
             Order::ScrollUp => drop(self.scroll(book, n_times, false)?),
             Order::ScrollDown => return self.scroll_down(book, n_times, false),
             Order::HalfUp => self.page(book, n_times * (self.n_rows / 2).max(1), false)?,
@@ -307,164 +293,30 @@ impl State {
             Order::PageUp => self.page(book, n_times * self.n_page(), false)?,
             Order::PageDown => return self.scroll_down(book, n_times * self.n_page(), true),
             Order::Jump(jump) => (self.jump_wanted, self.count) = (Some(jump), count),
-            Order::JumpAgain | Order::JumpBack => {
-                if let Some((mut jump, target)) = self.last_jump {
-                    jump.is_backward ^= order == Order::JumpBack;
-                    self.count = count;
-                    self.jump(book, jump, target, true)?;
-                }
-            }
+            Order::JumpAgain => self.jump_again(book, n_times, false)?,
+            Order::JumpBack => self.jump_again(book, n_times, true)?,
             Order::PreviousPrompt => self.repeat(n_times, |state| state.go_to_prompt(book, true))?,
             Order::NextPrompt => self.repeat(n_times, |state| state.go_to_prompt(book, false))?,
             Order::SelectCells => self.select(Unit::Cells),
             Order::SelectLines => self.select(Unit::Lines),
             Order::SelectBlock => self.select(Unit::Block),
-            Order::OtherEnd => {
-                if let Some(selection) = &mut self.selection {
-                    std::mem::swap(&mut selection.anchor, &mut self.cursor);
-                    self.keep_col(book)?;
-                    self.show_cursor(book)?;
-                }
-            }
+            Order::OtherEnd => self.other_end(book)?,
             Order::Copy => return self.copy(book),
             Order::Search { is_backward } => self.ask(PromptKind::Search { is_backward }),
             Order::GoToLine => self.ask(PromptKind::Line),
             Order::SearchAgain => return self.step_search(book, false),
             Order::SearchBack => return self.step_search(book, true),
-            Order::SearchWord { is_backward } => {
-                let line = book.line(self.cursor.line)?;
-                let (from, to) = motion::word_around(line, self.cursor.col);
-                let text = line.text(from, to).trim().to_owned();
-                return self.search_for(book, text, is_backward);
-            }
+            Order::SearchWord { is_backward } => return self.search_word(book, is_backward),
             Order::SetMark => self.mark = Some(self.cursor),
-            Order::JumpToMark => {
-                if let Some(mark) = self.mark.replace(self.cursor) {
-                    self.go_far(book, mark)?;
-                }
-            }
+            Order::JumpToMark => self.jump_to_mark(book)?,
             Order::Edit if self.keys == ModeKeys::Vi && self.selection.is_some() => {
-                self.repeat(n_times, |state| state.word_end(book, true))?;
+                self.word_end(book, n_times, true)?;
             }
-            Order::Edit => return Ok(vec![Wish::Edit { text: all_text(book)? }]),
+            Order::Edit => return Ok(vec![Wish::Edit { text: all_text(book)? }, Wish::Leave]),
             Order::Clear if self.selection.is_some() => self.selection = None,
             Order::Clear | Order::Leave => return Ok(vec![Wish::Leave]),
         }
         Ok(Vec::new())
-    }
-
-    fn repeat(
-        &mut self,
-        n_times: usize,
-        mut step: impl FnMut(&mut Self) -> Result<(), Missing>,
-    ) -> Result<(), Missing> {
-        for _ in 0..n_times {
-            let before = self.cursor;
-            step(self)?;
-            if self.cursor == before {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Puts the cursor at a place, as near as there is one, and brings it into view.
-    fn go(&mut self, book: &Book, to: Pos) -> Result<(), Missing> {
-        self.place(book, to)?;
-        self.keep_col(book)?;
-        self.show_cursor(book)
-    }
-
-    /// The same with the place in the middle of the view where it was out of it.
-    fn go_far(&mut self, book: &Book, to: Pos) -> Result<(), Missing> {
-        let before = self.top;
-        self.go(book, to)?;
-        if self.top != before {
-            let row = book.row_of(self.cursor, self.n_cols)?;
-            let top = book.up(row, self.n_rows / 2, self.n_cols)?.min(self.lowest_top(book)?);
-            self.top = self.start_of(book, top)?;
-        }
-        Ok(())
-    }
-
-    /// The line with a number as the title shows it, counted from 1.
-    fn go_to_number(&mut self, book: &Book, number: u64) -> Result<(), Missing> {
-        let line = book.first().saturating_add(number.saturating_sub(1)).min(book.last());
-        self.go_far(book, Pos { line, col: 0 })
-    }
-
-    fn place(&mut self, book: &Book, to: Pos) -> Result<(), Missing> {
-        self.cursor = book.clamp(to)?;
-        if self.keys == ModeKeys::Vi {
-            // vi's cursor stands on a character.
-            self.cursor.col = self.cursor.col.min(book.line(self.cursor.line)?.last());
-        }
-        Ok(())
-    }
-
-    fn sideways(&mut self, book: &Book, is_right: bool) -> Result<(), Missing> {
-        let line = book.line(self.cursor.line)?;
-        let col = match is_right {
-            true => line.after(self.cursor.col),
-            false => line.snap(self.cursor.col.saturating_sub(1)),
-        };
-        self.go(book, Pos { col, ..self.cursor })
-    }
-
-    fn word_end(&mut self, book: &Book, is_big: bool) -> Result<(), Missing> {
-        let is_behind = self.keys == ModeKeys::Emacs;
-        self.go(book, motion::word_end(book, self.cursor, is_big, is_behind)?)
-    }
-
-    /// Up and down by rows of the view.
-    fn vertical(&mut self, book: &Book, n_rows: usize, is_down: bool) -> Result<(), Missing> {
-        let row = book.row_of(self.cursor, self.n_cols)?;
-        let to = match is_down {
-            true => book.down(row, n_rows, self.n_cols)?,
-            false => book.up(row, n_rows, self.n_cols)?,
-        };
-        self.go_to_row(book, to)?;
-        self.show_cursor(book)
-    }
-
-    /// To the wanted column of a row.
-    fn go_to_row(&mut self, book: &Book, row: RowAt) -> Result<(), Missing> {
-        let cols = book.cols_of(row, self.n_cols)?;
-        let is_last = cols.end >= book.line(row.line)?.n_cols;
-        let most = if is_last { cols.end } else { cols.end.saturating_sub(1) };
-        let col = cols.start.saturating_add(self.wanted_col).min(most.max(cols.start));
-        self.place(book, Pos { line: row.line, col })
-    }
-
-    fn go_to_view_row(&mut self, book: &Book, number: usize) -> Result<(), Missing> {
-        let top = book.row_of(self.top, self.n_cols)?;
-        let row = book.down(top, number, self.n_cols)?;
-        self.go_to_row(book, row)
-    }
-
-    fn go_to_prompt(&mut self, book: &Book, is_backward: bool) -> Result<(), Missing> {
-        let here = self.cursor.line;
-        let mut prompts = book.prompts().iter().copied().filter(|line| *line >= book.first());
-        let line = match is_backward {
-            true => prompts.take_while(|line| *line < here).last(),
-            false => prompts.find(|line| *line > here),
-        };
-        match line {
-            Some(line) => self.go_far(book, Pos { line, col: 0 }),
-            None => Ok(()),
-        }
-    }
-
-    fn jump(&mut self, book: &Book, jump: Jump, target: char, is_again: bool) -> Result<(), Missing> {
-        let line = book.line(self.cursor.line)?;
-        let mut col = self.cursor.col;
-        for turn in 0..self.count.take().unwrap_or(1) {
-            match motion::jump(line, col, jump, target, is_again || turn > 0) {
-                Some(next) => col = next,
-                None => return Ok(()),
-            }
-        }
-        self.go(book, Pos { col, ..self.cursor })
     }
 
     fn select(&mut self, unit: Unit) {
@@ -491,6 +343,20 @@ impl State {
         } else {
             vec![Wish::Copy { text, is_mouse: false }, Wish::Leave]
         })
+    }
+
+    fn other_end(&mut self, book: &Book) -> Result<(), Missing> {
+        let Some(selection) = &mut self.selection else { return Ok(()) };
+        std::mem::swap(&mut selection.anchor, &mut self.cursor);
+        self.keep_col(book)?;
+        self.show_cursor(book)
+    }
+
+    fn search_word(&mut self, book: &Book, is_backward: bool) -> Result<Vec<Wish>, Missing> {
+        let line = book.line(self.cursor.line)?;
+        let (from, to) = motion::word_around(line, self.cursor.col);
+        let text = line.text(from, to).trim().to_owned();
+        self.search_for(book, text, is_backward)
     }
 
     fn ask(&mut self, kind: PromptKind) {
@@ -522,140 +388,6 @@ impl State {
             self.go_far(book, to)?;
         }
         Ok(Vec::new())
-    }
-
-    fn n_page(&self) -> usize {
-        self.n_rows.saturating_sub(2).max(1)
-    }
-
-    /// Moves the view and with it the cursor, which keeps its row of the view. False: it did not move.
-    fn scroll(&mut self, book: &Book, n_rows: usize, is_down: bool) -> Result<bool, Missing> {
-        let top = book.row_of(self.top, self.n_cols)?;
-        let at = self.view_row(book)?;
-        let to = match is_down {
-            true => book.down(top, n_rows, self.n_cols)?.min(self.lowest_top(book)?),
-            false => book.up(top, n_rows, self.n_cols)?,
-        };
-        if to == top {
-            return Ok(false);
-        }
-        self.top = self.start_of(book, to)?;
-        let row = book.down(to, at, self.n_cols)?;
-        self.go_to_row(book, row)?;
-        Ok(true)
-    }
-
-    /// The same by pages: where the view cannot move, the cursor does.
-    fn page(&mut self, book: &Book, n_rows: usize, is_down: bool) -> Result<(), Missing> {
-        if !self.scroll(book, n_rows, is_down)? {
-            self.vertical(book, n_rows, is_down)?;
-        }
-        Ok(())
-    }
-
-    fn scroll_down(&mut self, book: &Book, n_rows: usize, is_page: bool) -> Result<Vec<Wish>, Missing> {
-        match is_page {
-            true => self.page(book, n_rows, true)?,
-            false => drop(self.scroll(book, n_rows, true)?),
-        }
-        let is_end = self.top >= self.start_of(book, self.lowest_top(book)?)?;
-        let leaves = self.exits_at_bottom && is_end && self.selection.is_none();
-        Ok(if leaves { vec![Wish::Leave] } else { Vec::new() })
-    }
-
-    fn wheel(&mut self, book: &Book, n_rows: i64) -> Result<Vec<Wish>, Missing> {
-        let count = usize::try_from(n_rows.unsigned_abs()).unwrap_or(1);
-        if n_rows < 0 {
-            return self.scroll_down(book, count, false);
-        }
-        self.scroll(book, count, false)?;
-        Ok(Vec::new())
-    }
-
-    fn press(&mut self, book: &Book, at: (u16, u16), n_clicks: u8) -> Result<(), Missing> {
-        let at = self.place_at(book, at)?;
-        self.cursor = at;
-        self.pressed = Some(at);
-        let unit = match n_clicks {
-            0 | 1 => None,
-            2 => Some(Unit::Words),
-            _ => Some(Unit::Lines),
-        };
-        self.selection = unit.map(|unit| Selection { anchor: at, unit, is_end_open: false });
-        self.keep_col(book)
-    }
-
-    fn drag(&mut self, book: &Book, at: (u16, u16), edge: i64) -> Result<(), Missing> {
-        let Some(anchor) = self.pressed else { return Ok(()) };
-        let n_rows = usize::try_from(edge.unsigned_abs()).unwrap_or(1);
-        if n_rows > 0 {
-            self.scroll(book, n_rows, edge > 0)?;
-        }
-        self.cursor = self.place_at(book, at)?;
-        self.selection.get_or_insert(Selection { anchor, unit: Unit::Cells, is_end_open: false });
-        self.keep_col(book)
-    }
-
-    fn release(&mut self, book: &Book) -> Result<Vec<Wish>, Missing> {
-        if self.pressed.take().is_none() {
-            return Ok(Vec::new());
-        }
-        let Some(extent) = self.extent(book)? else { return Ok(Vec::new()) };
-        let text = extent.text(book, self.n_cols)?;
-        Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Copy { text, is_mouse: true }] })
-    }
-
-    /// The place under a row and column of the view.
-    fn place_at(&self, book: &Book, (row, col): (u16, u16)) -> Result<Pos, Missing> {
-        let top = book.row_of(self.top, self.n_cols)?;
-        let at = book.down(top, usize::from(row), self.n_cols)?;
-        let cols = book.cols_of(at, self.n_cols)?;
-        let line = book.line(at.line)?;
-        let most = if cols.end >= line.n_cols { cols.end } else { cols.end.saturating_sub(1) };
-        Ok(Pos { line: at.line, col: line.snap((cols.start + usize::from(col)).min(most)) })
-    }
-
-    /// The row of the view in which the cursor is.
-    fn view_row(&self, book: &Book) -> Result<usize, Missing> {
-        let cursor = book.row_of(self.cursor, self.n_cols)?;
-        let mut at = book.row_of(self.top, self.n_cols)?;
-        let mut number = 0;
-        while at < cursor && number + 1 < self.n_rows {
-            at = book.down(at, 1, self.n_cols)?;
-            number += 1;
-        }
-        Ok(number)
-    }
-
-    fn keep_col(&mut self, book: &Book) -> Result<(), Missing> {
-        let row = book.row_of(self.cursor, self.n_cols)?;
-        self.wanted_col = self.cursor.col - book.cols_of(row, self.n_cols)?.start;
-        Ok(())
-    }
-
-    /// Moves the view as little as brings the cursor into it.
-    fn show_cursor(&mut self, book: &Book) -> Result<(), Missing> {
-        self.top = book.clamp(self.top)?;
-        let cursor = book.row_of(self.cursor, self.n_cols)?;
-        let top = book.row_of(self.top, self.n_cols)?.min(self.lowest_top(book)?);
-        let highest = book.up(cursor, self.n_rows - 1, self.n_cols)?;
-        self.top = self.start_of(book, top.clamp(highest, cursor))?;
-        Ok(())
-    }
-
-    /// The top of a view that shows the end.
-    fn lowest_top(&self, book: &Book) -> Result<RowAt, Missing> {
-        book.up(book.last_row(self.n_cols)?, self.n_rows - 1, self.n_cols)
-    }
-
-    fn start_of(&self, book: &Book, row: RowAt) -> Result<Pos, Missing> {
-        Ok(Pos { line: row.line, col: book.cols_of(row, self.n_cols)?.start })
-    }
-
-    /// All lines in view are here.
-    fn check_view(&self, book: &Book) -> Result<(), Missing> {
-        let top = book.row_of(self.top, self.n_cols)?;
-        book.down(top, self.n_rows - 1, self.n_cols).map(drop)
     }
 }
 

@@ -10,6 +10,7 @@ mod charset;
 mod cluster;
 pub mod color;
 pub mod event;
+pub mod export;
 mod files;
 pub mod history;
 pub mod holder;

@@ -307,6 +307,29 @@ mod tests {
     }
 
     #[test]
+    fn a_line_goes_on_with_a_wide_character_that_had_no_room() {
+        let text = "a日本語日本語日本語日本語日本語 end";
+        for n_cols in 4..14 {
+            for n_lines in [1, 9] {
+                let mut term = numbered(0, n_cols);
+                for _ in 0..n_lines {
+                    term.process(format!("{text}\r\n").as_bytes());
+                }
+                let lines = |term: &Term| term.text_lines(0, 99).lines;
+                let expected = vec![text.to_owned(); n_lines];
+                assert_eq!(lines(&term), expected, "{n_cols} columns");
+                term.resize(TermSize::clamped(4, 17));
+                assert_eq!(lines(&term), expected, "{n_cols} columns, then 17");
+                term.resize(TermSize::clamped(5, n_cols));
+                assert_eq!(lines(&term), expected, "{n_cols} columns again");
+                let mut again = Term::new(term.size(), TermConfig::default());
+                again.process(&term.keyframe());
+                assert_eq!(again.screen_text(), term.screen_text());
+            }
+        }
+    }
+
+    #[test]
     fn the_cursor_is_known_by_line_and_column_of_the_text() {
         let mut term = numbered(0, 10);
         term.process(b"a\r\n0123456789abc");

@@ -290,15 +290,11 @@ fn by_tmux_buffer(copied: &str, subject: &str, is_sent_on: bool) -> Outcome {
     command.args(["load-buffer", "-w", "-"]);
     match run(&mut command, copied) {
         Ok(_) if is_sent_on => Outcome {
-            note: format!(
-                "{subject} through tmux's buffer; tmux hands it to your terminal, if that takes OSC 52."
-            ),
+            note: format!("{subject} through tmux, if your terminal takes OSC 52."),
             ..Outcome::default()
         },
         Ok(_) => Outcome {
-            note: format!(
-                "{subject} into tmux's buffer; your own clipboard needs `set -g set-clipboard on` there."
-            ),
+            note: format!("{subject} into tmux's buffer only; needs `set -g set-clipboard on` there."),
             ..Outcome::default()
         },
         Err(why) => Outcome {

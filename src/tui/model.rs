@@ -152,6 +152,8 @@ pub struct Model {
     pub press: Option<Press>,
     /// What was copied last.
     pub copied: Option<String>,
+    /// What was said of it.
+    pub copy_note: Option<String>,
     /// Panes with the editor that this person opened; they go when it ends well.
     pub editors: BTreeSet<TerminalId>,
     /// The number of the last question about history.
@@ -220,6 +222,7 @@ impl Model {
             unseen: BTreeSet::new(),
             press: None,
             copied: None,
+            copy_note: None,
             editors: BTreeSet::new(),
             last_question: 0,
             has_hinted_mouse: false,

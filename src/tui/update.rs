@@ -294,6 +294,9 @@ fn paste_copied(model: &mut Model) -> Vec<Cmd> {
 /// A copy went its way.
 fn copied(model: &mut Model, outcome: Outcome) -> Vec<Cmd> {
     let seconds = if outcome.is_error { 10 } else { 4 };
+    // The newest copy is the one that counts.
+    let before = model.copy_note.replace(outcome.note.clone());
+    model.toasts.retain(|toast| Some(&toast.text) != before.as_ref());
     model.toast(outcome.note, outcome.is_error, seconds);
     outcome.bytes.map(Cmd::Host).into_iter().collect()
 }

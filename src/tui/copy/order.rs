@@ -201,20 +201,17 @@ pub fn order(keys: ModeKeys, event: &KeyEvent) -> Option<Order> {
 /// What orders do, in a few words; those that belong together share a row.
 const WORDS: &[(&[Order], &str)] = &[
     (&[Order::Left, Order::Right, Order::Up, Order::Down], "left, right, up, down"),
-    (
-        &[
-            Order::NextWord { is_big: false },
-            Order::PreviousWord { is_big: false },
-            Order::WordEnd { is_big: false },
-        ],
-        "next word, previous word, end of word",
-    ),
+    (&[Order::NextWord { is_big: false }], "next word"),
+    (&[Order::PreviousWord { is_big: false }], "previous word"),
+    (&[Order::WordEnd { is_big: false }], "end of word"),
     (
         &[Order::NextWord { is_big: true }, Order::PreviousWord { is_big: true }],
-        "the same, words between blanks",
+        "next, previous word between blanks",
     ),
     (&[Order::LineStart, Order::LineText, Order::LineEnd], "start, first text, end of the line"),
-    (&[Order::ViewTop, Order::ViewMiddle, Order::ViewBottom], "top, middle, bottom of the view"),
+    (&[Order::ViewTop], "top of the view"),
+    (&[Order::ViewMiddle], "middle of the view"),
+    (&[Order::ViewBottom], "bottom of the view"),
     (&[Order::Top, Order::Bottom], "oldest line, newest line"),
     (&[Order::PreviousParagraph, Order::NextParagraph], "paragraph up, down"),
     (&[Order::ScrollUp, Order::ScrollDown], "scroll a row up, down"),

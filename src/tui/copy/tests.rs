@@ -215,11 +215,11 @@ fn what_is_copied_is_the_text_as_it_was_written() {
     check("V 2 j o k y", "0123456789abcdefghij日本語klmnop");
     check("f 日 space l y", "日本");
     check("l v 3 l o h y", "01234");
-    check("l l ctrl+v 2 j l y", "23\ncd\n日本");
-    check("l l l ctrl+v 2 j y", "3\nd\n本");
+    check("l l ctrl+v 2 j l y", "2345\ncdef\n本語");
+    check("l l l ctrl+v 2 j y", "23\ncd\n本");
     check("ctrl+v ctrl+v l y", "01");
     check("v v l y", "01");
-    check("G f 👩 v y", "👩‍💻");
+    check("4 G f 👩 v y", "👩‍💻");
 }
 
 #[test]
@@ -254,7 +254,7 @@ fn a_search_goes_around_counts_and_sees_through_wraps() {
     assert_eq!((count(&desk).as_str(), desk.at()), ("no match", (20, 8)));
     assert!(matches!(desk.wishes.last(), Some(Wish::Say { .. })));
     desk.keys("g w *");
-    assert_eq!(count(&desk), "2 of 12", "1, and each line with a 1 in its number");
+    assert_eq!(count(&desk), "2 of 14", "every 1 in every number");
 }
 
 #[test]

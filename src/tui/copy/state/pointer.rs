@@ -42,9 +42,15 @@ impl State {
         if self.pressed.take().is_none() {
             return Ok(Vec::new());
         }
-        let Some(extent) = self.extent(book)? else { return Ok(Vec::new()) };
-        let text = extent.text(book, self.n_cols)?;
-        Ok(if text.is_empty() { Vec::new() } else { vec![Wish::Copy { text, is_mouse: true }] })
+        let extent = self.extent(book)?;
+        let text = extent.map(|extent| extent.text(book, self.n_cols)).transpose()?.unwrap_or_default();
+        let is_end = self.top >= self.start_of(book, self.lowest_top(book)?)?;
+        Ok(match (text.is_empty(), self.exits_at_bottom && is_end) {
+            (false, _) => vec![Wish::Copy { text, is_mouse: true }],
+            // Nothing came of a click that began the mode.
+            (true, true) => vec![Wish::Leave],
+            (true, false) => Vec::new(),
+        })
     }
 
     /// The place under a row and column of the view.

@@ -113,9 +113,15 @@ impl StateDir {
         self.root.join("terminals").join(terminal)
     }
 
+    /// The folder of texts that editors show for a while.
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
     /// Makes the directories that are missing, mode 0700, and checks that they belong to `uid`.
     pub fn prepare(&self, uid: u32) -> std::io::Result<()> {
-        for dir in [&self.root, &self.root.join("terminals"), &self.sockets, &self.holders()] {
+        for dir in [&self.root, &self.root.join("terminals"), &self.scratch(), &self.sockets, &self.holders()]
+        {
             make_private_dir(dir, uid)?;
         }
         Ok(())

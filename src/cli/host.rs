@@ -106,6 +106,8 @@ impl Desk<'_> {
             cwd: self.environment.cwd.to_string_lossy().into_owned(),
             session: (self.new_request_id)(),
             opens_shell: true,
+            clipboard: crate::tui::clipboard::Facts::of(self.environment),
+            editor: self.environment.editor.clone(),
         };
         match crate::tui::run(&find::Place::of(self.environment), options) {
             Ok(()) => 0,

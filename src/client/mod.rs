@@ -156,7 +156,8 @@ fn exchange(
                 | ServerFrame::Response(_)
                 | ServerFrame::Attached { .. }
                 | ServerFrame::Change(_)
-                | ServerFrame::History { .. }
+                | ServerFrame::Lines { .. }
+                | ServerFrame::Found { .. }
                 | ServerFrame::Clipboard { .. }
                 | ServerFrame::Notice { .. }
                 | ServerFrame::Closing { .. },

@@ -2,7 +2,7 @@
 //!
 //! A key that nobody knows is reported with the nearest one that exists; it stops nothing.
 
-use super::{AgentSettings, Clipboard, Config, KeySetting, Permission, Theme};
+use super::{AgentSettings, Clipboard, ClipboardRoute, Config, KeySetting, ModeKeys, Permission, Theme};
 use crate::base::text::{cut_chars, one_line};
 use std::fmt;
 use toml::Spanned;
@@ -50,12 +50,13 @@ fn read_all(text: &str) -> (Config, Report<'_>) {
     top.read("default_agent", &mut config.default_agent, name_value);
     top.read("permission", &mut config.permission, permission_value);
     top.read("nested_depth_limit", &mut config.nested_depth_limit, |v| number(v, 0, 8));
-    let [terminal, worktrees, screen, agents, keys] =
-        ["terminal", "worktrees", "screen", "agents", "keys"].map(|name| top.table(name));
+    let [terminal, worktrees, screen, clipboard, agents, keys] =
+        ["terminal", "worktrees", "screen", "clipboard", "agents", "keys"].map(|name| top.table(name));
     top.finish();
     read_terminal(&mut config, Section::new("terminal", terminal, &mut report));
     read_worktrees(&mut config, Section::new("worktrees", worktrees, &mut report));
     read_screen(&mut config, Section::new("screen", screen, &mut report));
+    read_clipboard(&mut config, Section::new("clipboard", clipboard, &mut report));
     read_agents(&mut config, agents, &mut report);
     read_keys(&mut config, keys, &mut report);
     (config, report)
@@ -85,6 +86,14 @@ fn read_screen(config: &mut Config, mut section: Section<'_, '_, '_>) {
     section.read("mouse", &mut to.is_mouse_on, bool_value);
     section.read("sidebar_width", &mut to.sidebar_width, |v| number(v, 0, 200));
     section.read("theme", &mut to.theme, |v| choice(v, Theme::WORDS, Theme::from_word));
+    section.read("mode_keys", &mut to.mode_keys, |v| choice(v, ModeKeys::WORDS, ModeKeys::from_word));
+    section.finish();
+}
+
+fn read_clipboard(config: &mut Config, mut section: Section<'_, '_, '_>) {
+    let to = &mut config.clipboard;
+    section.read("route", &mut to.route, |v| choice(v, ClipboardRoute::WORDS, ClipboardRoute::from_word));
+    section.read("command", &mut to.command, list_value);
     section.finish();
 }
 

@@ -11,6 +11,7 @@ use crate::model::event::{Event, Fact};
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
+use crate::proto::terminal::ExportFormat;
 use crate::store::tx::Tx;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -58,6 +59,18 @@ pub trait World {
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
     /// Lines of a terminal's output (live or archived).
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage>;
+    /// A part of a terminal's output for another program, from a line on (live or archived).
+    fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece>;
+}
+
+/// A part of a terminal's output for another program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExportPiece {
+    pub text: String,
+    /// The line to go on from.
+    pub next: Option<u64>,
+    /// `live`, `journal` or `archive`.
+    pub source: &'static str,
 }
 
 /// A live terminal's facts.

@@ -219,6 +219,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TerminalList(call) => terminal::read::list(cx, call),
         AnyCall::TerminalShow(call) => terminal::read::show(cx, call),
         AnyCall::TerminalRead(call) => terminal::read::read(cx, call),
+        AnyCall::TerminalExport(call) => terminal::read::export(cx, call),
         AnyCall::TerminalSend(call) => terminal::send::send(cx, call),
         AnyCall::TerminalWait(call) => terminal::wait::wait(cx, call),
         AnyCall::TerminalClose(call) => terminal::close::close(cx, call),

@@ -178,6 +178,7 @@ calls! {
     TerminalList(terminal::TerminalList),
     TerminalShow(terminal::TerminalShow),
     TerminalRead(terminal::TerminalRead),
+    TerminalExport(terminal::TerminalExport),
     TerminalSend(terminal::TerminalSend),
     TerminalWait(terminal::TerminalWait),
     TerminalClose(terminal::TerminalClose),

@@ -24,6 +24,35 @@ pub enum ClientFrame {
     Host(HostFacts),
     /// The panes the client shows now, and which of them has its focus.
     View(View),
+    /// The wish for lines of a terminal's history, answered by [`ServerFrame::Lines`].
+    Lines(LinesWish),
+    /// The wish for places of a text in history, answered by [`ServerFrame::Found`].
+    Search(SearchWish),
+}
+
+/// Which logical lines a client wants to see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LinesWish {
+    pub terminal: TerminalId,
+    /// Comes back with the answer.
+    pub id: u64,
+    /// The number of the first one; without it those at the end, with the whole screen among them.
+    pub from: Option<u64>,
+    pub n_lines: u32,
+}
+
+/// What a client searches for. One answer covers a part of the lines; the client asks on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchWish {
+    pub terminal: TerminalId,
+    /// Comes back with the answer.
+    pub id: u64,
+    /// Capitals matter only if there are any in it.
+    pub text: String,
+    /// Lines before this number, the newest of them first.
+    pub until: u64,
 }
 
 /// The wish to be an attached client.
@@ -68,10 +97,6 @@ pub struct View {
 pub struct ViewPane {
     pub terminal: TerminalId,
     pub size: TermSize,
-    /// Rows scrolled back into history; 0 is the live screen. A scrolled view is answered with
-    /// [`ServerFrame::History`].
-    #[serde(default)]
-    pub scroll: u32,
 }
 
 /// From the server to a client.
@@ -85,12 +110,21 @@ pub enum ServerFrame {
     },
     /// Changed rows and events, in commit order.
     Change(Box<Change>),
-    /// Rows of history for a scrolled view, as one screen patch encodes them, base64.
-    History {
+    /// Lines of history as `pty::page` encodes them, base64; None where nothing of the terminal is
+    /// left.
+    Lines {
         terminal: TerminalId,
-        scroll: u32,
-        n_history_rows: u32,
-        patch: String,
+        id: u64,
+        page: Option<String>,
+    },
+    /// Places of a searched text in the lines `from..until`, in order: line, column, columns.
+    Found {
+        terminal: TerminalId,
+        id: u64,
+        matches: Vec<(u64, usize, usize)>,
+        from: u64,
+        /// The oldest line there is; nothing more to ask for where `from` is not after it.
+        oldest: u64,
     },
     /// A pane wrote to the clipboard (OSC 52) and the policy lets it through.
     Clipboard {

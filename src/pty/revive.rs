@@ -25,7 +25,7 @@ pub fn revive(dir: &Path, config: TermConfig) -> Option<Revived> {
         match record {
             Record::Output(bytes) | Record::Keyframe { bytes, .. } => term.process(&bytes),
             Record::Resize(size) => term.resize(size),
-            Record::Note(_) => {}
+            Record::Note(_) | Record::Time(_) => {}
         }
         // Whoever asked has its answers; a second one would be typed into the program.
         drop(term.take_replies());

@@ -18,7 +18,6 @@ pub(super) struct RowWriter {
     text: String,
     /// Style, link and shape of the cells in `text`.
     look: Option<(Style, Option<Link>, Shape)>,
-    n_cols: usize,
 }
 
 impl RowWriter {
@@ -54,8 +53,6 @@ impl RowWriter {
             return;
         }
         write_run(&mut self.out, style, link.as_ref(), *shape, &self.text);
-        let n_cells = if shape.is_cluster() { 1 } else { self.text.chars().count() };
-        self.n_cols += n_cells * usize::from(shape.cell_width());
         self.text.clear();
     }
 
@@ -74,15 +71,15 @@ impl RowWriter {
         self.out
     }
 
-    /// Ends a piece of history: `(runs, columns)`.
-    pub fn finish_runs(mut self, is_wrapped: bool) -> (Vec<u8>, usize) {
+    /// Ends a piece of history.
+    pub fn finish_runs(mut self, is_wrapped: bool) -> Vec<u8> {
         let is_plain =
             self.look.as_ref().is_some_and(|(style, link, _)| link.is_none() && *style == Style::default());
         if is_plain && !is_wrapped {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.end_run();
-        (self.out, self.n_cols)
+        self.out
     }
 }
 

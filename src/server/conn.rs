@@ -4,11 +4,13 @@
 //! the client goes, its jobs go with it, and so does whatever the engine kept waiting for it.
 
 use super::command::{CallCommand, Command};
+use super::history;
 use super::host::{Host, ScreenCount};
 use super::hub::{self, Bytes, QUEUE, Subscriber};
 use super::outlet::{self, Outlet, Watched};
 use super::peer;
 use super::screens::Screens;
+use super::terminals::Terminals;
 use super::writer::{Behind, Writer};
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
@@ -125,10 +127,14 @@ impl Client {
                 Some(())
             }
             ClientFrame::View(view) => {
-                for frame in self.screens.show(view) {
-                    self.send(&frame).await?;
-                }
+                self.screens.show(view);
                 Some(())
+            }
+            ClientFrame::Lines(wish) => {
+                self.look_back(move |terminals| history::lines(terminals, wish)).await
+            }
+            ClientFrame::Search(wish) => {
+                self.look_back(move |terminals| history::search(terminals, wish)).await
             }
         }
     }
@@ -136,6 +142,25 @@ impl Client {
     async fn send(&self, frame: &ServerFrame) -> Option<()> {
         let bytes = hub::encode(frame)?;
         self.out.send(bytes).await.ok()
+    }
+
+    /// Answers a question about history beside everything else: reading a journal takes a while.
+    async fn look_back(
+        &mut self,
+        look: impl FnOnce(&Terminals) -> ServerFrame + Send + 'static,
+    ) -> Option<()> {
+        while self.jobs.len() >= MAX_OPEN_CALLS {
+            self.jobs.join_next().await;
+        }
+        let (terminals, out) = (Arc::clone(&self.host.terminals), self.out.clone());
+        self.jobs.spawn(async move {
+            let looked = tokio::task::spawn_blocking(move || hub::encode(&look(&terminals))).await;
+            if let Some(bytes) = looked.or_log("look into history").flatten() {
+                // A closed queue means that the client is gone, and this job with it.
+                drop(out.send(bytes).await);
+            }
+        });
+        Some(())
     }
 
     async fn request(&mut self, request: Request) -> Option<()> {

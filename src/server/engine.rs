@@ -450,6 +450,7 @@ impl Engine {
             // again by the next server.
             inbox.try_send(command).or_log("note what became of a terminal");
         }
+        super::scratch::sweep(self.terminals.state_dir(), &live);
         Ok(())
     }
 

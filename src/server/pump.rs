@@ -204,6 +204,7 @@ impl Pump {
         }
         let mut inner = self.pane.inner();
         if let Some(journal) = &mut inner.journal {
+            journal.time(Clock::System.now());
             journal.output(bytes).or_log("keep output");
         }
         inner.term.process(bytes);

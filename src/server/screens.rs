@@ -11,10 +11,8 @@ use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::base::report::OrLog as _;
 use crate::proto::frame::{self, FrameKind};
-use crate::proto::screen::{HostFacts, ServerFrame, View, ViewPane};
-use crate::pty::row;
+use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::Patch;
-use base64::Engine as _;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
@@ -66,9 +64,8 @@ impl Screens {
         }
     }
 
-    /// The client shows these panes from now on. Gives the history of those that are scrolled back.
-    pub fn show(self: &Arc<Self>, view: View) -> Vec<ServerFrame> {
-        let mut frames = Vec::new();
+    /// The client shows these panes from now on.
+    pub fn show(self: &Arc<Self>, view: View) {
         let mut shown = lock(&self.shown);
         let mut next = Vec::with_capacity(view.panes.len());
         for wanted in &view.panes {
@@ -80,15 +77,11 @@ impl Screens {
             pane.watch(self);
             let is_known = |known: &&Shown| Arc::ptr_eq(&known.pane, &pane);
             let version = shown.iter().find(is_known).map_or(0, |known| known.version);
-            if wanted.scroll > 0 {
-                frames.extend(history(&pane, wanted));
-            }
             next.push(Shown { pane, version });
         }
         *shown = next;
         drop(shown);
         self.news.notify_one();
-        frames
     }
 
     /// What the outer terminal told of itself.
@@ -143,21 +136,4 @@ fn frame_of(terminal: &TerminalId, patch: &Patch) -> Option<Vec<u8>> {
     payload.push(0);
     payload.extend_from_slice(&patch.encode());
     frame::encode(FrameKind::Screen, &payload).or_log("send a screen")
-}
-
-/// The rows of a scrolled-back view, and how many rows there are to scroll.
-fn history(pane: &Pane, wanted: &ViewPane) -> Option<ServerFrame> {
-    let inner = pane.inner();
-    let (n_rows, n_cols) = (wanted.size.n_rows(), wanted.size.n_cols());
-    let view = inner.term.history_view(wanted.scroll as usize, n_rows, n_cols);
-    drop(inner);
-    let base = pane.base();
-    let rows = view.rows.iter().zip(0_u16..).map(|(shown, at)| (at, Arc::from(row::encode(shown)))).collect();
-    let patch = Patch { version: base.version, size: wanted.size, rows, meta: base.meta };
-    Some(ServerFrame::History {
-        terminal: pane.id.clone(),
-        scroll: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
-        n_history_rows: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
-        patch: base64::engine::general_purpose::STANDARD.encode(patch.encode()),
-    })
 }

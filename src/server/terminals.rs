@@ -10,13 +10,15 @@ use crate::base::id::TerminalId;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::Terminal;
-use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
+use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::proto::terminal::ExportFormat;
 use crate::pty::PtyError;
 use crate::pty::archive;
 use crate::pty::color::HostFacts;
+use crate::pty::export::Cast;
 use crate::pty::history::HistoryLimits;
-use crate::pty::journal::{self, Journal};
+use crate::pty::journal::{self, Journal, Record};
 use crate::pty::link::{self, Found, Link};
 use crate::pty::revive::revive;
 use crate::pty::term::{Term, TermConfig};
@@ -29,6 +31,8 @@ use std::time::Duration;
 
 /// The size of one journal segment; there are two (design 8).
 const JOURNAL_BYTES: usize = 1 << 20;
+/// Bytes of lines in one part of an export, nearly.
+const EXPORT_BYTES: usize = 2 << 20;
 /// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
 const KILL_GRACE_MS: u32 = 3_000;
 
@@ -103,6 +107,7 @@ impl Terminals {
         term.set_host(lock(&self.host).clone());
         let ring = std::mem::take(&mut link.ring);
         if let Some(journal) = &mut journal {
+            journal.time(Clock::System.now());
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
@@ -186,6 +191,14 @@ impl Terminals {
         self.pane(terminal).map(|pane| pane.live_facts())
     }
 
+    /// Looks at a terminal: the live one, or as its journal has it. None where neither is left.
+    pub fn with_term<R>(&self, terminal: &TerminalId, look: impl FnOnce(&Term) -> R) -> Option<R> {
+        match self.pane(terminal) {
+            Some(pane) => Some(look(&pane.inner().term)),
+            None => revive(&self.folder(terminal), self.config()).map(|revived| look(&revived.term)),
+        }
+    }
+
     /// Lines of a terminal's output: live, archived, or from its journal.
     pub fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
         if let Some(pane) = self.pane(terminal) {
@@ -196,6 +209,34 @@ impl Terminals {
             return Some(page_of_text(&text, wish));
         }
         revive(&dir, self.config()).map(|revived| page_of(&revived.term, wish))
+    }
+
+    /// A part of a terminal's output for another program: live, archived, or from its journal. A
+    /// recording comes in one part.
+    pub fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        let dir = self.folder(terminal);
+        let pane = self.pane(terminal);
+        let archived = if pane.is_none() { archive::load(&dir) } else { None };
+        let source = match (&pane, &archived) {
+            (Some(_), _) => "live",
+            (None, Some(_)) => "archive",
+            (None, None) => "journal",
+        };
+        let (text, next) = match (format, archived) {
+            (ExportFormat::Text | ExportFormat::Ansi, Some((_, text))) => (text, None),
+            (ExportFormat::Text | ExportFormat::Ansi, None) => self.with_term(terminal, |term| {
+                term.export_lines(cursor, EXPORT_BYTES, format == ExportFormat::Ansi)
+            })?,
+            (ExportFormat::Asciicast, archived) => {
+                let mut cast = Cast::default();
+                match archived {
+                    Some((_, text)) => cast.push_text(&text),
+                    None => recorded(&dir, pane.as_deref())?.iter().for_each(|record| cast.push(record)),
+                }
+                (cast.finish(terminal.as_str()), None)
+            }
+        };
+        Some(ExportPiece { text, next, source })
     }
 
     /// The terminal whose process has this id.
@@ -312,6 +353,16 @@ impl Terminals {
         let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
         panes.iter().for_each(|pane| pane.inner().term.set_host(host.clone()));
     }
+}
+
+/// The records of a terminal's journal, from its newest keyframe alone where all of them are too much
+/// for one answer. None where nothing is left.
+fn recorded(dir: &std::path::Path, pane: Option<&Pane>) -> Option<Vec<Record>> {
+    if let Some(journal) = pane.and_then(|pane| pane.inner().journal.as_mut().map(Journal::flush)) {
+        journal.or_log("keep output");
+    }
+    let records = journal::restore(dir).records;
+    (!records.is_empty()).then_some(records)
 }
 
 /// The steps that type something; waiting is done by whoever delivers a brief.

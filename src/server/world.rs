@@ -2,7 +2,8 @@
 
 use super::terminals::Terminals;
 use crate::base::id::{RunId, TerminalId};
-use crate::ops::cx::{LiveFacts, OutputPage, ReadWish, World};
+use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish, World};
+use crate::proto::terminal::ExportFormat;
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
@@ -33,6 +34,10 @@ impl World for LiveWorld<'_> {
 
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
         self.terminals.read_output(terminal, wish)
+    }
+
+    fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        self.terminals.export(terminal, format, cursor)
     }
 }
 

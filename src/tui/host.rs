@@ -95,17 +95,3 @@ fn give_back() {
     ));
     drop(terminal::disable_raw_mode());
 }
-
-/// The bytes that put text onto the host's clipboard (OSC 52, write only).
-pub fn clipboard_bytes(text: &str) -> String {
-    use base64::Engine as _;
-    format!("\x1b]52;c;{}\x1b\\", base64::engine::general_purpose::STANDARD.encode(text))
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_copy_is_one_sequence() {
-        assert_eq!(super::clipboard_bytes("HELLO42"), "\u{1b}]52;c;SEVMTE80Mg==\u{1b}\\");
-    }
-}

@@ -7,6 +7,8 @@
 
 pub mod action;
 pub mod canvas;
+pub mod clipboard;
+pub mod copy;
 pub mod facts;
 pub mod host;
 pub mod input;
@@ -18,6 +20,7 @@ pub mod msg;
 pub mod pace;
 pub mod paint;
 pub mod probe;
+pub mod scratch;
 pub mod screen;
 pub mod stale;
 #[cfg(test)]
@@ -33,12 +36,14 @@ use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::HostFacts;
+use clipboard::Porter;
 use model::{Model, Options};
 use msg::{Cmd, Msg};
 use pace::Pace;
 use paint::Painter;
 use stale::Stale;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -84,8 +89,15 @@ async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
     let host = host::Host::take(is_mouse_on).map_err(|error| broken("take over the terminal", &error))?;
     let mut model = Model::new(options);
     (model.n_cols, model.n_rows) = host::Host::size();
+    let (events, input) = mpsc::channel(INPUT_QUEUE);
+    let typist = Arc::new(Typist::default());
+    read_input(Arc::clone(&typist), events.clone());
+    let tell = move |outcome| events.blocking_send(Event::Msg(Msg::Copied(outcome))).is_ok();
+    let porter = Porter::new(model.options.config.clipboard.clone(), model.options.clipboard.clone(), tell);
+    let scratch = place.dir.scratch();
+    let painter = Painter::default();
     let mut screen =
-        Screen { host, painter: Painter::default(), model, stream: Some(stream), is_over: false };
+        Screen { host, painter, model, stream: Some(stream), porter, input, typist, scratch, is_over: false };
     screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))
 }
 
@@ -94,13 +106,16 @@ struct Screen {
     painter: Painter,
     model: Model,
     stream: Option<Stream>,
+    porter: Porter,
+    input: mpsc::Receiver<Event>,
+    typist: Arc<Typist>,
+    /// The folder of texts for the editor.
+    scratch: PathBuf,
     is_over: bool,
 }
 
 impl Screen {
     async fn run(&mut self, place: &Place) -> std::io::Result<()> {
-        let typist = Arc::new(Typist::default());
-        let mut input = read_input(Arc::clone(&typist));
         // Events of the host that were taken in.
         let mut n_taken = 0;
         let mut terminate = signal(SignalKind::terminate())?;
@@ -122,10 +137,10 @@ impl Screen {
                 _ = terminate.recv() => break,
                 _ = hangup.recv() => break,
                 _ = interrupt.recv() => break,
-                msg = input.recv() => match msg {
-                    Some(msg) => {
-                        n_taken += 1;
-                        Some(msg)
+                msg = self.input.recv() => match msg {
+                    Some(event) => {
+                        n_taken += u64::from(!matches!(event, Event::Msg(Msg::Copied(_))));
+                        Some(event)
                     }
                     // The terminal is gone.
                     None => break,
@@ -145,7 +160,9 @@ impl Screen {
                             }
                         }
                         // Whoever types sees it at once, also beside a flood.
-                        Msg::Screen { .. } if typist.take_echo_due() | std::mem::take(&mut is_echo_due) => {
+                        Msg::Screen { .. }
+                            if self.typist.take_echo_due() | std::mem::take(&mut is_echo_due) =>
+                        {
                             pace.hurry(now);
                         }
                         Msg::Screen { .. }
@@ -155,6 +172,8 @@ impl Screen {
                         | Msg::Host(_)
                         | Msg::Server(_)
                         | Msg::Lost { .. }
+                        | Msg::Copied(_)
+                        | Msg::Written { .. }
                         | Msg::Tick(_) => {}
                     }
                     self.take(msg)?;
@@ -176,7 +195,7 @@ impl Screen {
                 let n_bytes = self.draw()?;
                 pace.note(Instant::now(), n_bytes);
             }
-            typist.arm(n_taken, self.straight());
+            self.typist.arm(n_taken, self.straight());
         }
         Ok(())
     }
@@ -199,7 +218,12 @@ impl Screen {
                         stream.sender().send(&frame);
                     }
                 }
-                Cmd::Clipboard(text) => self.host.write(&host::clipboard_bytes(&text))?,
+                Cmd::Clipboard(order) => self.porter.take(order),
+                Cmd::Host(bytes) => self.host.write(&bytes)?,
+                Cmd::Write { terminal, text } => {
+                    let path = scratch::write(&self.scratch, &text).map_err(|error| error.to_string());
+                    self.take(Msg::Written { terminal, path })?;
+                }
                 Cmd::Bell => self.host.write("\x07")?,
                 Cmd::Redraw => self.painter.forget(),
                 Cmd::Mouse(is_ours) => self.host.set_mouse(is_ours)?,
@@ -253,8 +277,7 @@ async fn next(stream: &mut Option<Stream>, place: &Place, host: &HostFacts) -> E
 }
 
 /// Starts the thread that reads what the host says about itself, then its events.
-fn read_input(typist: Arc<Typist>) -> mpsc::Receiver<Event> {
-    let (send, receive) = mpsc::channel(INPUT_QUEUE);
+fn read_input(typist: Arc<Typist>, send: mpsc::Sender<Event>) {
     let hand_over = move |msg: Msg| typist.take(&msg) || send.blocking_send(Event::Msg(msg)).is_ok();
     std::thread::spawn(move || {
         if let Some(facts) = probe::read_answers(|event| hand_over(Msg::Key(event)))
@@ -263,5 +286,4 @@ fn read_input(typist: Arc<Typist>) -> mpsc::Receiver<Event> {
             input::read_all(hand_over);
         }
     });
-    receive
 }

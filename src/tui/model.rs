@@ -2,6 +2,8 @@
 
 use super::action::Action;
 use super::canvas::Canvas;
+use super::clipboard;
+use super::copy::Session;
 use super::facts;
 use super::keys::Keys;
 use super::layout::{self, Areas, SidebarWish};
@@ -10,7 +12,6 @@ use super::stale::Stale;
 use super::theme::Theme;
 use super::widget::field::Field;
 use crate::base::clock::Timestamp;
-use crate::base::grid::Row;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
@@ -30,42 +31,24 @@ pub enum Tab {
 #[derive(Debug, Clone, Default)]
 pub struct Pane {
     pub image: PaneImage,
-    /// Set while the pane is scrolled back.
-    pub scroll: Option<Scrolled>,
+    /// Set while the pane is in copy mode.
+    pub copy: Option<Session>,
     /// The program rang or notified while it was not focused.
     pub has_notice: bool,
 }
 
-/// A view of history. It stands still while output arrives: it is a picture, asked for once.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Scrolled {
-    /// Rows above the live screen when the picture was made.
-    pub rows_back: u32,
-    /// Rows of history at the last answer.
-    pub n_history: u32,
-    pub rows: Vec<Row>,
-    /// Rows that the person moved since the last question.
-    pub pending: i64,
-    pub is_asked: bool,
-    /// The line at the top of the live screen when the picture was made.
-    pub line_at: u64,
-}
-
-impl Scrolled {
-    /// Rows above the live screen now, whose top line is `line_now`: output moved it down since.
-    pub fn rows_back_now(&self, line_now: u64) -> u32 {
-        let n_new = u32::try_from(line_now.saturating_sub(self.line_at)).unwrap_or(u32::MAX);
-        self.rows_back.saturating_add(n_new)
-    }
-}
-
-/// A selection with the mouse, in rows and columns of the pane.
+/// The left button went down on a live pane: a drag from here selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub struct Press {
     pub terminal: TerminalId,
-    pub from: (u16, u16),
-    pub to: (u16, u16),
-    pub is_drawn: bool,
+    /// Row and column of the pane.
+    pub at: (u16, u16),
+    /// The n-th press in a row at this place.
+    pub n_clicks: u8,
+    pub time: Timestamp,
+    pub is_held: bool,
+    /// The last place of the drag, and rows that it scrolls in each turn: it is at an edge.
+    pub edge: Option<((u16, u16), i64)>,
 }
 
 /// A screen over the panes.
@@ -135,6 +118,9 @@ pub struct Options {
     pub session: String,
     /// Open a shell when there is no pane at all.
     pub opens_shell: bool,
+    pub clipboard: clipboard::Facts,
+    /// The command line of the person's editor; where there is none, a pager shows texts.
+    pub editor: Option<String>,
 }
 
 /// The model.
@@ -163,7 +149,20 @@ pub struct Model {
     pub modal: Option<Modal>,
     pub toasts: Vec<Toast>,
     pub unseen: BTreeSet<TerminalId>,
-    pub selection: Option<Selection>,
+    /// The last press of the left button on a pane.
+    pub press: Option<Press>,
+    /// What was copied last.
+    pub copied: Option<String>,
+    /// What was said of it.
+    pub copy_note: Option<String>,
+    /// Panes with the editor that this person opened; they go when it ends well.
+    pub editors: BTreeSet<TerminalId>,
+    /// The number of the last question about history.
+    pub last_question: u64,
+    /// The person knows how to select where a program has the mouse.
+    pub has_hinted_mouse: bool,
+    /// When a drag at an edge scrolled last.
+    pub edge_at: Timestamp,
     pub is_host_focused: bool,
     /// What the host said about itself.
     pub host: HostFacts,
@@ -191,6 +190,7 @@ pub struct Model {
 pub enum CallPurpose {
     Answer(facts::Need),
     OpenShell,
+    OpenEditor,
     ClosePane,
 }
 
@@ -227,7 +227,13 @@ impl Model {
             is_prefix_on: false,
             modal: None,
             unseen: BTreeSet::new(),
-            selection: None,
+            press: None,
+            copied: None,
+            copy_note: None,
+            editors: BTreeSet::new(),
+            last_question: 0,
+            has_hinted_mouse: false,
+            edge_at: Timestamp(0),
             is_host_focused: true,
             host: HostFacts::default(),
             has_key_releases: false,
@@ -241,6 +247,11 @@ impl Model {
             early_input: Vec::new(),
             stale: Stale::Whole,
         }
+    }
+
+    /// Whether the pane of a terminal is in copy mode.
+    pub fn is_in_copy_mode(&self, terminal: &TerminalId) -> bool {
+        self.panes.get(terminal).is_some_and(|pane| pane.copy.is_some())
     }
 
     /// Where the parts of the screen are now.
@@ -354,6 +365,10 @@ impl Model {
             self.mirror.dispatches.values().any(|row| row.status.is_active() && young(row.created_at))
                 || self.attention().iter().any(|item| young(item.since));
         let toast = self.toasts.iter().map(|toast| toast.until.since_ms(self.now)).min().unwrap_or(u64::MAX);
+        let is_moving = self.panes.values().filter_map(|pane| pane.copy.as_ref());
+        if is_moving.into_iter().any(|copy| copy.is_dragged() || copy.leaves_at.is_some()) {
+            return 50;
+        }
         let age = if has_young { 1_000 } else { to_minute };
         age.min(toast.max(50)).clamp(50, 60_000)
     }

@@ -37,6 +37,10 @@ impl Screen {
             }
         }
         command.env("TERM", "xterm-256color");
+        // What is around the tests is not around the terminal they draw on.
+        for name in ["TMUX", "STY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"] {
+            command.env_remove(name);
+        }
         command.cwd(sandbox.repo());
         let child = pair.slave.spawn_command(command).unwrap();
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -119,6 +123,26 @@ fn a_person_types_resizes_detaches_and_comes_back() {
     }
     let again = Screen::attach(&sandbox, 24, 80);
     again.wait_for("hello");
+}
+
+#[test]
+fn what_is_found_in_history_and_copied_reaches_the_terminal_in_front() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    screen.keys("seq 100; echo HEL'LO42 rest'; seq 300; echo do'ne'\r");
+    screen.wait_for("\ndone");
+    screen.keys("\x02[?HELLO42\r");
+    screen.wait_for("1 of 1");
+    screen.wait_for("HELLO42 rest");
+    screen.keys("vey");
+    screen.wait_for("Copied 7 characters by OSC 52, if your terminal takes it.");
+    let bytes = String::from_utf8_lossy(&screen.bytes.lock().unwrap()).into_owned();
+    assert_eq!(bytes.matches("\x1b]52;c;SEVMTE80Mg==\x07").count(), 1);
+    screen.keys("echo \x02]-\r");
+    screen.wait_for("\nHELLO42-");
+    screen.keys("\x02d");
+    screen.wait_for_end();
 }
 
 #[test]

@@ -65,7 +65,8 @@ pub fn part<'m>(model: &'m Model, rows: &PaneRows) -> Option<panes::Part<'m>> {
         || areas.is_overlay
         || model.modal.is_some()
         || model.sidebar_row.is_some()
-        || model.selection.is_some()
+        || model.press.is_some()
+        || rows.keys().any(|terminal| model.is_in_copy_mode(terminal))
         || !model.toasts.is_empty();
     if is_covered { None } else { panes::part(model, rows) }
 }

@@ -14,13 +14,15 @@ use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
 use orca::ops::advance;
 use orca::ops::cx::{
-    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake, World as Living,
+    Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake,
+    World as Living,
 };
 use orca::ops::look::{Look, Seen};
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
 use orca::proto::repo::RefDetail;
+use orca::proto::terminal::ExportFormat;
 use orca::proto::worktree::GitRow;
 use orca::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,6 +67,14 @@ impl Living for SetWorld {
     }
     fn read_output(&self, terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
         self.output.get(terminal).cloned()
+    }
+    fn export(&self, terminal: &TerminalId, _format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        // A line at a time, so that whoever exports has to go on.
+        let lines = &self.output.get(terminal)?.lines;
+        let at = usize::try_from(cursor).ok()?;
+        let text = lines.get(at).map(|line| format!("{line}\n")).unwrap_or_default();
+        let next = (at + 1 < lines.len()).then_some(cursor + 1);
+        Some(ExportPiece { text, next, source: "live" })
     }
 }
 

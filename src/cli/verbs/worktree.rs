@@ -179,6 +179,8 @@ pub struct WorktreeShowArgs {
     /// id:, path:, branch:, name:, issue: or current.
     #[arg(long, value_name = "SELECTOR")]
     worktree: String,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for WorktreeShowArgs {
@@ -189,12 +191,18 @@ impl Verb for WorktreeShowArgs {
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
     }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
 }
 
 /// Shows the worktree or folder around the working directory; it is registered on first use.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca worktree current --json")]
-pub struct WorktreeCurrentArgs {}
+pub struct WorktreeCurrentArgs {
+    #[command(flatten)]
+    retry: RetryArg,
+}
 
 impl Verb for WorktreeCurrentArgs {
     type Call = WorktreeCurrent;
@@ -203,6 +211,9 @@ impl Verb for WorktreeCurrentArgs {
     }
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
     }
 }
 
@@ -235,6 +246,8 @@ pub struct RepoShowArgs {
     /// id:, path:, name: or a bare name [default: the one around you].
     #[arg(long, value_name = "SELECTOR")]
     repo: Option<String>,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for RepoShowArgs {
@@ -244,6 +257,9 @@ impl Verb for RepoShowArgs {
     }
     fn text(&self, reply: &OneRepo) -> String {
         repo_line(&reply.repo)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
     }
 }
 

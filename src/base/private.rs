@@ -162,6 +162,11 @@ impl PrivateDir {
         }
     }
 
+    /// Takes away the empty directory `name`.
+    pub fn remove_inner(&self, name: &str) -> Result<()> {
+        Ok(rustix::fs::unlinkat(&self.dir, name, AtFlags::REMOVEDIR)?)
+    }
+
     /// Moves an entry of whatever kind into another directory of the same file system.
     pub fn move_to(&self, name: &str, other: &Self) -> Result<()> {
         rustix::fs::renameat(&self.dir, name, &other.dir, name)?;
@@ -173,7 +178,7 @@ fn kind_of(stat: &Stat, uid: u32) -> Entry {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_uid != uid {
         return Entry::Foreign;
     }
-    Entry::File { len: u64::try_from(stat.st_size).unwrap_or(u64::MAX), modified: stat.st_mtime as i64 }
+    Entry::File { len: u64::try_from(stat.st_size).unwrap_or(u64::MAX), modified: stat.st_mtime }
 }
 
 fn refused(path: &Path) -> Error {

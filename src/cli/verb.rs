@@ -117,11 +117,12 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
     verb.exit(&reply)
 }
 
-/// Prints what became of a call that no server answered. Gives the exit code: 75 where it is kept and was
-/// not sent before, else 1.
+/// Prints what became of a call that no server answered. Gives the exit code: 75 where it is kept, else 1,
+/// as for an `ask` that was on its way (contract 4.11).
 fn without_answer<V: Verb>(verb: &V, unanswered: &Unanswered, session: &mut Session<'_>) -> u8 {
-    let code = if unanswered.queued.is_some() && !unanswered.was_sent { QUEUED_EXIT } else { 1 };
     let result = verb.without_answer(unanswered);
+    let is_broken_off = result.is_some() && unanswered.was_sent;
+    let code = if unanswered.queued.is_some() && !is_broken_off { QUEUED_EXIT } else { 1 };
     match (result, &unanswered.queued) {
         (Some(result), _) if session.is_json => session.out.data(&format!("{result}\n")),
         (_, Some(queued)) if session.is_json => {

@@ -47,7 +47,7 @@ struct Broken {
     error: ErrorBody,
     was_sent: bool,
     /// It lies in its file already.
-    written: Option<Written>,
+    written: Option<Box<Written>>,
 }
 
 impl Broken {
@@ -185,7 +185,7 @@ impl Client {
         }
         let error = unavailable("and no answer came through files").next_step("orca server status");
         if is_kept(request) {
-            return Err(Broken { error, was_sent: true, written: Some(written) });
+            return Err(Broken { error, was_sent: true, written: Some(Box::new(written)) });
         }
         written.take_back();
         Err(Broken::unsent(error))
@@ -198,7 +198,8 @@ impl Client {
         if !is_kept(request) || error.code == ErrorCode::SpoolFull {
             return Unanswered { error, queued: None, was_sent, request_id };
         }
-        let queued = match written.map_or_else(|| spool::write(&self.place, request), Ok) {
+        let queued = match written.map_or_else(|| spool::write(&self.place, request), |written| Ok(*written))
+        {
             Ok(written) => Some(Queued {
                 queued: true,
                 request_id: request_id.clone(),

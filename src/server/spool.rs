@@ -322,12 +322,11 @@ impl Spool {
     fn tidy(&self) {
         let Some(path) = self.places.get(1) else { return };
         let taken = self.taken();
-        if taken.is_empty() && path.exists() {
-            for dir in [path.join(REPLIES), path.join(REJECTED), path.clone()] {
-                // It stays while something is in it.
-                drop(std::fs::remove_dir(dir));
-            }
+        let Some(dir) = PrivateDir::open(path, self.uid).ok().filter(|_| taken.is_empty()) else { return };
+        for folder in [REPLIES, REJECTED] {
+            drop(dir.remove_inner(folder));
         }
+        drop(std::fs::remove_dir(path));
     }
 }
 
@@ -380,7 +379,8 @@ impl Job {
     /// The outcome is durable: tells whoever asked, and lets go of the file.
     async fn finish(self, answer: Result<Value, ErrorBody>) {
         fault::pass(Point::SpoolApplied);
-        let mut is_told = self.is_awaited;
+        let is_rejected = |result: &Value| result["lifecycle"]["action"] == "rejected";
+        let mut is_told = self.is_awaited || answer.as_ref().is_ok_and(is_rejected);
         if let (Err(error), false) = (&answer, self.is_awaited) {
             if stays(error) {
                 log(format_args!("{} stays queued: {error}", self.dir.path().join(&self.key.0).display()));

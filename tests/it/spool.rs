@@ -37,11 +37,9 @@ impl Team {
         command
     }
 
-    fn report(&self) -> [&str; 11] {
-        let [task, dispatch] = [&self.task, &self.dispatch];
+    fn report(&self) -> Vec<&str> {
         let what = ["send", "--type", "worker_done", "--outcome", "succeeded", "--subject", "done"];
-        let [a, b, c, d, e, f, g] = what;
-        [a, b, c, d, e, f, g, "--task-id", task, "--dispatch-id", dispatch]
+        [&what[..], &["--task-id", &self.task, "--dispatch-id", &self.dispatch]].concat()
     }
 
     fn task_state(&self, sandbox: &Sandbox) -> String {
@@ -249,10 +247,8 @@ fn what_is_no_call_is_put_aside_and_told() {
     let newer = json!({"version": 99});
     std::fs::write(dir.join(name(4)), newer.to_string()).unwrap();
     let mut send = sandbox.command(&["orchestration", "send", "--to", "user", "--subject", "good", "--json"]);
-    queue({
-        send.env("ORCA_NO_AUTOSTART", "1");
-        send
-    });
+    send.env("ORCA_NO_AUTOSTART", "1");
+    queue(send);
     sandbox.ask(&["server", "start"]);
     let status = || sandbox.ask(&["status"]);
     // The one of a newer orca waits for a newer server.
@@ -371,8 +367,8 @@ fn a_sandboxed_worker_reports_asks_and_reads_through_files() {
         command.env("ORCA_TERMINAL_HANDLE", &team.handle);
         command
     };
-    let beat = of_worker(&["send", "--type", "heartbeat", "--subject", "here", "--phase", "implementing"]);
-    let beat = parsed(&{ beat }.output().unwrap());
+    let beat = ["send", "--type", "heartbeat", "--subject", "here", "--phase", "implementing"];
+    let beat = parsed(&of_worker(&beat).output().unwrap());
     assert_eq!(beat["ok"], true, "{beat}\n{}", sandbox.log());
     assert!(beat["_meta"]["runtimeId"].is_string(), "{beat}");
     let asking = of_worker(&["ask", "--question", "Which one?"]).spawn().unwrap();

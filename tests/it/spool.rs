@@ -7,6 +7,7 @@ use orca::proto::spool::{CALL_ENDING, MAX_CALLS, QUEUED_EXIT, call_name};
 use orca::server::fault::Point;
 use serde_json::{Value, json};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -185,6 +186,15 @@ fn fifty_calls_of_three_senders_arrive_in_their_order() {
     wait_until_empty(&sandbox);
 }
 
+/// Runs a server until it crashes at a point.
+fn crash(sandbox: &Sandbox, point: Point) {
+    let mut run = sandbox.command(&["server", "run"]);
+    run.env("ORCA_FAULT", format!("{}:1", point.name())).stderr(Stdio::null());
+    let mut server = run.spawn().unwrap();
+    let ended = until(|| server.try_wait().unwrap(), || format!("{} was not passed", point.name()));
+    assert_eq!(ended.signal(), Some(9), "{}", point.name());
+}
+
 #[test]
 fn a_crash_while_a_call_is_taken_in_neither_loses_nor_doubles_it() {
     for point in Point::SPOOL {
@@ -193,11 +203,7 @@ fn a_crash_while_a_call_is_taken_in_neither_loses_nor_doubles_it() {
             sandbox.command(&["orchestration", "send", "--to", "user", "--subject", "once", "--json"]);
         send.env("ORCA_NO_AUTOSTART", "1");
         queue(send);
-        // It may be gone before anybody can talk to it.
-        let fault = format!("{}:1", point.name());
-        sandbox.command(&["server", "start"]).env("ORCA_FAULT", fault).output().unwrap();
-        let crashed = || sandbox.server_pid().is_none();
-        until(|| crashed().then_some(()), || format!("{} was not passed\n{}", point.name(), sandbox.log()));
+        crash(&sandbox, *point);
         assert_eq!(calls_in(&spool(&sandbox)), 1, "{}", point.name());
         assert_eq!(mail(&sandbox).as_array().unwrap().len(), 1, "{}", point.name());
         wait_until_empty(&sandbox);
@@ -207,15 +213,16 @@ fn a_crash_while_a_call_is_taken_in_neither_loses_nor_doubles_it() {
 
 #[test]
 fn a_refusal_that_nobody_waits_for_is_told_to_the_person_once() {
-    for fault in ["", "spool_answered:1"] {
+    for fault in [None, Some(Point::SpoolApplied), Some(Point::SpoolAnswered)] {
         let sandbox = Sandbox::new();
         let mut ask = sandbox.command(&["orchestration", "ask", "--question", "May I?", "--json"]);
         let output = ask.env("ORCA_NO_AUTOSTART", "1").output().unwrap();
         assert_eq!(output.status.code(), Some(i32::from(QUEUED_EXIT)), "{output:?}");
         let bare = parsed(&output);
         assert_eq!((&bare["queued"], &bare["answer"]), (&json!(true), &Value::Null), "{bare}");
-        sandbox.command(&["server", "start"]).env("ORCA_FAULT", fault).output().unwrap();
-        // Reading the mail starts the next server after a crash.
+        if let Some(point) = fault {
+            crash(&sandbox, point);
+        }
         let told = || Some(of_kind(&sandbox, "escalation")).filter(|_| calls_in(&spool(&sandbox)) == 0);
         let told = until(|| told().filter(|told| !told.is_empty()), || sandbox.log());
         assert_eq!(told.len(), 1, "{told:?}");
@@ -436,10 +443,6 @@ fn a_question_outlives_the_server_that_was_asked() {
     let asking = command.stdout(Stdio::piped()).spawn().unwrap();
     sandbox.ask(&["orchestration", "reply", "--id", question["id"].as_str().unwrap(), "--body", "yes"]);
     let answer = parsed(&asking.wait_with_output().unwrap());
-    assert_eq!(
-        (&answer["answer"], &answer["mutation"]["replayed"]),
-        (&json!("yes"), &json!(true)),
-        "{answer}"
-    );
+    assert_eq!(answer["answer"], "yes", "{answer}");
     assert_eq!(of_kind(&sandbox, "question").len(), 1);
 }

@@ -91,6 +91,7 @@ codes! {
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
     ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
+    SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";
 }
 
 impl std::fmt::Display for ErrorCode {

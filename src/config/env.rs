@@ -42,7 +42,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("TERM", "What the outer terminal is."),
     ("COLORTERM", "Whether the outer terminal knows 24-bit colour."),
     ("NO_COLOR", "Use no colour."),
-    ("TMPDIR", "Where the spool of undelivered reports is."),
+    ("TMPDIR", "The last place where undelivered reports are kept."),
 ];
 
 /// The process environment, read once.

@@ -125,6 +125,16 @@ pub struct CallerFacts {
     pub is_screen: bool,
     /// What the call asked to see in its first run, in its second one.
     pub seen: Option<Result<Seen, ErrorBody>>,
+    /// When the call was made, where it was kept for a while before it got here.
+    pub said_at: Option<Timestamp>,
+}
+
+impl CallerFacts {
+    /// A caller of whom only its environment is known.
+    pub fn of_origin(origin: Origin) -> Self {
+        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
+        Self { origin, credential, ..Self::default() }
+    }
 }
 
 /// Something to do once the transaction is durable that must never be repeated after a crash, so it
@@ -234,6 +244,11 @@ impl<'a> Cx<'a> {
             left: Leftovers::default(),
             by: String::from("orca"),
         }
+    }
+
+    /// When the call was made; never later than now, whatever the caller's clock said.
+    pub fn said_at(&self) -> Timestamp {
+        self.caller.said_at.map_or(self.now, |said_at| said_at.min(self.now))
     }
 
     /// Records a fact in this transaction.

@@ -18,6 +18,7 @@ pub mod run;
 pub mod schema;
 pub mod screen;
 pub mod server;
+pub mod spool;
 pub mod task;
 pub mod terminal;
 pub mod worker;

@@ -289,7 +289,7 @@ impl Job {
         let caller = self.caller(&request, call.needs_place()).await;
         let (reply, answer) = oneshot::channel();
         let Request { params, request_id, .. } = request;
-        let command = CallCommand { call, params, request_id, caller, reply };
+        let command = CallCommand { call, params, request_id, caller, is_awaited: true, reply };
         self.host.inbox.send(Command::Call(Box::new(command))).await.ok()?;
         answer.await.ok()
     }
@@ -304,8 +304,7 @@ impl Job {
                 .flatten(),
             None => None,
         };
-        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
-        CallerFacts { origin, ancestry, place, credential, is_screen: self.is_screen, seen: None }
+        CallerFacts { ancestry, place, is_screen: self.is_screen, ..CallerFacts::of_origin(origin) }
     }
 }
 

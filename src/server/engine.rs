@@ -13,6 +13,7 @@ use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
 use super::fault::{self, Point};
 use super::hub::{Hub, Snapshot, Subscriber};
+use super::spool::{Found, Refused, Spool, Unreadable};
 use super::terminals::{Recovered, Terminals};
 use super::waits::{Waiting, Waits};
 use super::world::LiveWorld;
@@ -26,6 +27,7 @@ use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::OpError;
+use crate::ops::mail::spooled;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
@@ -48,6 +50,7 @@ pub struct Engine {
     pub runtime_id: String,
     pub terminals: Arc<Terminals>,
     pub effects: Effects,
+    spool: Arc<Spool>,
     ids: Box<dyn IdSource>,
     hub: Hub,
     waits: Waits,
@@ -80,6 +83,7 @@ impl Engine {
         runtime_id: String,
         terminals: Arc<Terminals>,
         effects: Effects,
+        spool: Arc<Spool>,
     ) -> Self {
         Self {
             store,
@@ -88,6 +92,7 @@ impl Engine {
             runtime_id,
             terminals,
             effects,
+            spool,
             ids: Box::new(SystemIds),
             hub: Hub::default(),
             waits: Waits::default(),
@@ -114,6 +119,12 @@ impl Engine {
         open: Vec<OpenEffect>,
     ) -> Ended {
         open.into_iter().for_each(|effect| self.begin(effect));
+        // Whoever reported while there was no server did so before anybody who can connect now.
+        let mut kept = Batch::default();
+        self.look_into_spool(&mut kept);
+        if self.finish(kept).is_none() {
+            return self.end(Ended::Failed);
+        }
         loop {
             let first = match self.next(&mut inbox, runtime) {
                 Next::Command(command) => Some(command),
@@ -167,6 +178,8 @@ impl Engine {
                 self.note(batch, "record an outcome", |cx| advance::outcome(cx, &effect, outcome));
             }
             Command::ProcessEnded { terminal, end } => {
+                // What it said last came before its end.
+                self.look_into_spool(batch);
                 let collected = self.note(batch, "record the end of a process", |cx| {
                     advance::process_ended(cx, &terminal, end)
                 });
@@ -184,15 +197,32 @@ impl Engine {
                 batch.live.extend(self.terminals.live_row(&terminal));
                 batch.news.live.insert(terminal);
             }
+            Command::LookIntoSpool => self.look_into_spool(batch),
+            Command::SpoolRefused { refused, reply } => {
+                let Refused { call, error, caller } = *refused;
+                let kept = self.transact(batch, caller, |cx| {
+                    spooled::refused(cx, &call, &error).map(|()| Keep::Commit(Value::Null))
+                });
+                batch.replies.push((reply, kept));
+            }
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
             Command::Stop { stop, reply } => self.stopping = Some((stop, reply)),
         }
     }
 
+    /// Takes in what came as files.
+    fn look_into_spool(&mut self, batch: &mut Batch) {
+        let Found { calls, unreadable } = self.spool.take_in();
+        for Unreadable { path, why } in unreadable {
+            self.note(batch, "tell of a file that is no call", |cx| spooled::unreadable(cx, &path, &why));
+        }
+        calls.into_iter().for_each(|call| self.call(batch, call));
+    }
+
     /// Runs a verb, or lets it wait.
     fn call(&mut self, batch: &mut Batch, command: CallCommand) {
-        let CallCommand { call, params, request_id, caller, reply } = command;
+        let CallCommand { call, params, request_id, caller, is_awaited, reply } = command;
         if reply.is_closed() {
             // Its caller left before anything was done, so nothing is.
             return;
@@ -207,13 +237,18 @@ impl Engine {
         let answer = match answer {
             Ok(Answer::Look(look)) => match AnyCall::decode(method, params.clone()) {
                 Ok(call) => {
-                    return self.effects.look(look, CallCommand { call, params, request_id, caller, reply });
+                    let command = CallCommand { call, params, request_id, caller, is_awaited, reply };
+                    return self.effects.look(look, command);
                 }
                 Err(error) => Err(error),
             },
             other => other,
         };
         let request_id = if kind == CallKind::Mutation { request_id } else { None };
+        if let (Ok(Answer::Wait(_)), false) = (&answer, is_awaited) {
+            // What it waits for is in its receipt; whoever asks again under its id goes on waiting.
+            return batch.replies.push((reply, Ok(Value::Null)));
+        }
         self.settle(batch, answer, request_id, caller, reply);
     }
 

@@ -9,6 +9,7 @@ mod lifecycle;
 mod mail;
 mod rig;
 mod screens;
+mod spool;
 mod support;
 mod surface;
 mod terminal;

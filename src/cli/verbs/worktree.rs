@@ -200,6 +200,8 @@ pub struct WorktreeShowArgs {
     /// id:, path:, branch:, name:, issue:, folder: or current.
     #[arg(long, value_name = "SELECTOR")]
     worktree: String,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for WorktreeShowArgs {
@@ -210,12 +212,18 @@ impl Verb for WorktreeShowArgs {
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
     }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
 }
 
 /// Shows the worktree or folder around the working directory; it is registered on first use.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca worktree current --json")]
-pub struct WorktreeCurrentArgs {}
+pub struct WorktreeCurrentArgs {
+    #[command(flatten)]
+    retry: RetryArg,
+}
 
 impl Verb for WorktreeCurrentArgs {
     type Call = WorktreeCurrent;
@@ -224,6 +232,9 @@ impl Verb for WorktreeCurrentArgs {
     }
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
     }
 }
 

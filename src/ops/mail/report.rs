@@ -466,7 +466,7 @@ fn heartbeat(
     }
     let mut message = post(cx, new)?;
     if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
-        dispatch.last_heartbeat_at = Some(cx.now);
+        dispatch.last_heartbeat_at = dispatch.last_heartbeat_at.max(Some(cx.said_at()));
         dispatch.last_phase = field(call, "phase").map(|phase| text::cut_chars(&text::one_line(phase), 80));
         cx.tx.put(&dispatch)?;
         let detail = dispatch.last_phase.clone().unwrap_or_else(|| message.subject.clone());

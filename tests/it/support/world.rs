@@ -7,6 +7,7 @@ use orca::base::code::ErrorCode;
 use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
 use orca::cli::{out::Out, verb::Session};
+use orca::client::Unanswered;
 use orca::model::dispatch::Dispatch;
 use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
@@ -402,7 +403,7 @@ impl World {
 }
 
 impl Transport for World {
-    fn call(&mut self, request: Request, _: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
+    fn call(&mut self, request: Request, _: &mut dyn FnMut(u64)) -> Result<Response, Box<Unanswered>> {
         // What a client sends must survive the wire.
         let bytes = serde_json::to_vec(&request).unwrap();
         let request: Request = serde_json::from_slice(&bytes).unwrap();

@@ -34,11 +34,11 @@ pub struct RetryArg {
     pub retry_request: Option<String>,
 }
 
-/// `--no-fleet`: replies of this build carry no fleet block, so there is nothing to leave out.
+/// `--no-fleet`: the answer comes without the fleet block.
 #[derive(Debug, Clone, Args)]
 pub struct FleetArg {
-    /// Accepted for scripts written for other builds.
-    #[arg(long, hide = true)]
+    /// Leave out how the Run's active attempts stand.
+    #[arg(long)]
     pub no_fleet: bool,
 }
 

@@ -56,6 +56,10 @@ pub trait Verb {
     fn directory(&self) -> Option<&str> {
         None
     }
+    /// `--no-fleet`.
+    fn is_fleet_unwanted(&self) -> bool {
+        false
+    }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
         None
@@ -72,6 +76,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         let here = session.origin.cwd.take().unwrap_or_default();
         session.origin.cwd = Some(Path::new(&here).join(directory).to_string_lossy().into_owned());
     }
+    session.origin.is_fleet_unwanted = verb.is_fleet_unwanted();
     let response = ask(&call, verb.retry_request(), verb.keepalive(), session);
     let reply = match (&response.result, response.ok) {
         (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),
@@ -98,6 +103,9 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.out.json(&response);
     } else {
         let mut text = verb.text(&reply);
+        if let Some(fleet) = response.result.as_ref().and_then(super::fleet::text) {
+            text = if text.is_empty() { fleet } else { format!("{}\n{fleet}", text.trim_end()) };
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod effect;
 pub mod event;
+pub mod fleet;
 pub mod gate;
 pub mod message;
 pub mod plan;

@@ -4,7 +4,8 @@
 use super::error::OpError;
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
+use crate::base::id::{DispatchId, EffectId, IdSource, PaneKey, RunId, TerminalId};
+use crate::model::dispatch::Dispatch;
 use crate::model::effect::{CreateWorktree, Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
 use crate::model::worktree::Place;
@@ -204,6 +205,20 @@ pub struct Cx<'a> {
     left: Leftovers,
     /// Who acts, for events: set by `caller::resolve`.
     pub(super) by: String,
+    /// Whose Run the fleet block is of: set by `caller::resolve`.
+    pub(super) voice: Voice,
+}
+
+/// Whose voice a call has, as far as `caller::resolve` found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Voice {
+    /// Nobody asked yet.
+    #[default]
+    Unknown,
+    /// The person's.
+    Person,
+    /// A pane's.
+    Pane(PaneKey),
 }
 
 impl<'a> Cx<'a> {
@@ -227,11 +242,18 @@ impl<'a> Cx<'a> {
             caller,
             left: Leftovers::default(),
             by: String::from("orca"),
+            voice: Voice::Unknown,
         }
     }
 
-    /// Records a fact in this transaction.
-    pub fn emit(&mut self, fact: Fact) -> Result<(), OpError> {
+    /// Records a fact in this transaction. One that is about an attempt belongs to its Task's timeline too.
+    pub fn emit(&mut self, mut fact: Fact) -> Result<(), OpError> {
+        if let (None, Some(id)) = (&fact.task_id, &fact.dispatch_id)
+            && let Some(dispatch) = self.tx.get::<Dispatch>(id.as_str())?
+        {
+            fact.task_id = Some(dispatch.task_id);
+            fact.run_id = fact.run_id.or(Some(dispatch.run_id));
+        }
         let by = self.by.clone();
         let event = self.tx.append_event(fact, &by, self.now)?;
         self.left.events.push(event);

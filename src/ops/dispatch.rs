@@ -4,7 +4,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{reply, task, worker};
+use super::{reply, task, timeline, worker};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, new_proof};
@@ -17,7 +17,7 @@ use crate::model::resource::{ReleaseState, Resource};
 use crate::model::run::Run;
 use crate::model::task::{Task, TaskInput};
 use crate::model::terminal::{Terminal, TerminalLife};
-use crate::proto::dispatch::{self as wire, DispatchShow, DispatchShown, Dispatched, History};
+use crate::proto::dispatch::{self as wire, DispatchShow, DispatchShown, Dispatched};
 use crate::proto::row::DispatchRow;
 
 /// How long a brief that is typed may wait for its agent.
@@ -78,6 +78,7 @@ fn row(now: Timestamp, task: &Task, new: NewAttempt<'_>, id: DispatchId, proof: 
         status: if terminal.is_some() { DispatchState::Dispatched } else { DispatchState::Pending },
         failure_count: task.n_failed_in_row,
         last_failure: None,
+        termination: None,
         dispatched_at: terminal.map(|_| now),
         completed_at: None,
         created_at: now,
@@ -229,14 +230,6 @@ pub fn show(cx: &mut Cx<'_>, call: DispatchShow) -> Result<Answer, OpError> {
         }
         (_, _) => None,
     };
-    let history = if call.is_history {
-        let attempts = cx.tx.list::<Dispatch>("task", named.id.as_str(), usize::MAX)?;
-        Some(History {
-            attempts: attempts.iter().map(DispatchRow::from).collect(),
-            events: cx.tx.events_of_task(&named.id)?,
-        })
-    } else {
-        None
-    };
+    let history = call.is_history.then(|| timeline::of_task(cx, &named)).transpose()?;
     reply(&DispatchShown { dispatch: newest.as_ref().map(DispatchRow::from), preamble, history })
 }

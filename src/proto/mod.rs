@@ -8,6 +8,7 @@ pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod frame;
 pub mod gate;
 pub mod mail;

@@ -7,7 +7,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{
     DispatchId, GateId, IncarnationId, MessageId, PaneKey, RepoId, ResourceId, RunId, TaskId, TerminalId,
 };
-use crate::model::dispatch::{Dispatch, DispatchState};
+use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::gate::{Gate, GateState};
 use crate::model::message::{Message, MessageType, Priority};
 use crate::model::question::{Question, QuestionState};
@@ -155,6 +155,9 @@ pub struct DispatchRow {
     pub status: DispatchState,
     pub failure_count: u32,
     pub last_failure: Option<String>,
+    /// How it ended, once it did; `lost` is not failed work.
+    #[serde(default)]
+    pub termination_reason: Option<Termination>,
     pub dispatched_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub created_at: Timestamp,
@@ -181,6 +184,7 @@ impl From<&Dispatch> for DispatchRow {
             status: dispatch.status,
             failure_count: dispatch.failure_count,
             last_failure: dispatch.last_failure.clone(),
+            termination_reason: dispatch.termination,
             dispatched_at: dispatch.dispatched_at,
             completed_at: dispatch.completed_at,
             created_at: dispatch.created_at,

@@ -13,6 +13,7 @@ use crate::base::grid::Row;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
+use crate::proto::dispatch::Moment;
 use crate::proto::screen::View;
 use crate::pty::snapshot::PaneImage;
 use ratatui::layout::Rect;
@@ -106,6 +107,24 @@ pub struct InboxView {
     pub armed_at: Timestamp,
 }
 
+/// What the server says happened to the task that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskHistory {
+    pub task: TaskId,
+    /// None until the first answer.
+    pub moments: Option<Vec<Moment>>,
+    /// The newest event that was known when it was asked for.
+    pub seq: u64,
+    pub is_asked: bool,
+}
+
+impl TaskHistory {
+    /// Nothing is known yet.
+    pub fn of(task: &TaskId) -> Self {
+        Self { task: task.clone(), moments: None, seq: 0, is_asked: false }
+    }
+}
+
 /// A note that goes away by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
@@ -160,6 +179,8 @@ pub struct Model {
     pub sidebar_row: Option<usize>,
     pub is_prefix_on: bool,
     pub modal: Option<Modal>,
+    /// The timeline of the task that is shown.
+    pub history: Option<TaskHistory>,
     pub toasts: Vec<Toast>,
     pub unseen: BTreeSet<TerminalId>,
     pub selection: Option<Selection>,
@@ -185,6 +206,8 @@ pub enum CallPurpose {
     Answer(facts::Need),
     OpenShell,
     ClosePane,
+    /// The timeline of a task.
+    History(TaskId),
 }
 
 impl Model {
@@ -219,6 +242,7 @@ impl Model {
             sidebar_row: None,
             is_prefix_on: false,
             modal: None,
+            history: None,
             unseen: BTreeSet::new(),
             selection: None,
             is_host_focused: true,

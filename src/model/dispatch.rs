@@ -95,6 +95,18 @@ pub struct Dispatch {
     pub last_phase: Option<String>,
     /// Set when the attempt may no longer report (contract 2.9 `capability_revoked_at`).
     pub revoked_at: Option<Timestamp>,
+    /// When it was marked quiet, while it is.
+    #[serde(default)]
+    pub quiet_since: Option<Timestamp>,
+    /// Since when its wall time counts, where that is not since it began: the person let it go on.
+    #[serde(default)]
+    pub wall_from: Option<Timestamp>,
+    /// The same for its silence.
+    #[serde(default)]
+    pub silence_from: Option<Timestamp>,
+    /// Counts as a sign of life: the clock jumped over the silence before it.
+    #[serde(default)]
+    pub sign_from: Option<Timestamp>,
     /// 1 for a worker of a root coordinator (contract 3.10).
     pub depth: u32,
     /// A terminal handle or `user`.
@@ -113,6 +125,22 @@ impl Dispatch {
     /// When its work began: when it got its brief, else when it was accepted.
     pub fn began_at(&self) -> Timestamp {
         self.dispatched_at.unwrap_or(self.created_at)
+    }
+
+    /// The last sign of life, output of its terminal included.
+    pub fn last_sign(&self, output_at: Option<Timestamp>) -> Timestamp {
+        let signs = [self.last_heartbeat_at, self.sign_from, output_at];
+        signs.into_iter().flatten().fold(self.began_at(), Timestamp::max)
+    }
+
+    /// The clock went `ahead_ms` further than time passed: limits do not count that. A silence that
+    /// began later than the clock says now is counted anew.
+    pub fn move_with_clock(&mut self, output_at: Option<Timestamp>, ahead_ms: i64) {
+        let moved = |at: Timestamp| Timestamp(at.0.saturating_add(ahead_ms));
+        let sign = self.last_sign(output_at);
+        self.wall_from = Some(moved(self.wall_from.unwrap_or(self.began_at())));
+        self.silence_from = self.silence_from.map(moved);
+        self.sign_from = Some(moved(sign));
     }
 }
 

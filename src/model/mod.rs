@@ -13,6 +13,7 @@ pub mod effect;
 pub mod event;
 pub mod fleet;
 pub mod gate;
+pub mod limit;
 pub mod message;
 pub mod plan;
 pub mod question;

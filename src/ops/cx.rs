@@ -4,10 +4,11 @@
 use super::error::OpError;
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, EffectId, IdSource, PaneKey, RunId, TerminalId};
+use crate::base::id::{DispatchId, EffectId, IdSource, MessageId, PaneKey, RunId, TerminalId};
 use crate::model::dispatch::Dispatch;
 use crate::model::effect::{CreateWorktree, Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
+use crate::model::message::Mailbox;
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
@@ -38,6 +39,8 @@ pub struct Rules {
     pub agent_wishes: BTreeMap<String, AgentWishes>,
     /// Agents without wishes of their own act without asking.
     pub is_auto_permission: bool,
+    /// Idle agents are told in their terminal that mail waits.
+    pub is_nudge_on: bool,
 }
 
 /// What the person set for one agent.
@@ -52,6 +55,8 @@ pub struct AgentWishes {
 pub trait World {
     /// Somebody already waits on this Run's mailbox.
     fn has_waiter(&self, run: &RunId) -> bool;
+    /// Somebody waits on this mailbox, a Run's or another.
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool;
     /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
     /// What a live terminal shows; None when there is no process.
@@ -129,6 +134,8 @@ pub enum Act {
     Type { terminal: TerminalId, bytes: Vec<u8> },
     /// A text with its Enter, as one item of the terminal's queue (design 4).
     Prompt { terminal: TerminalId, text: String },
+    /// A line for an agent at rest about messages that wait for it; given back if it is at rest no more.
+    Nudge { terminal: TerminalId, line: String, messages: Vec<MessageId> },
     /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
     CancelWaits { run: RunId },
 }

@@ -4,7 +4,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{reply, task, timeline, worker};
+use super::{limit, reply, task, timeline, worker};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, new_proof};
@@ -50,6 +50,7 @@ pub struct NewAttempt<'a> {
 /// Opens the next attempt at a Task that may have one: the Task is `dispatched` before any process
 /// exists (contract 3.1).
 pub fn open(cx: &mut Cx<'_>, task: &mut Task, new: NewAttempt<'_>) -> Result<Dispatch, OpError> {
+    limit::check_start(cx, task)?;
     let input = if new.retry_of.is_some() { TaskInput::Retry } else { TaskInput::Dispatch };
     task.status = task.status.next(input)?;
     task.result = None;
@@ -85,6 +86,10 @@ fn row(now: Timestamp, task: &Task, new: NewAttempt<'_>, id: DispatchId, proof: 
         last_heartbeat_at: None,
         last_phase: None,
         revoked_at: None,
+        quiet_since: None,
+        wall_from: None,
+        silence_from: None,
+        sign_from: None,
         depth: new.depth,
         creator_handle: new.creator.handle().to_owned(),
         retry_of: new.retry_of,

@@ -13,7 +13,9 @@ pub mod error;
 pub mod fleet;
 pub mod gate;
 pub mod invariants;
+pub mod limit;
 pub mod mail;
+pub mod nudge;
 pub mod request;
 pub mod run;
 pub mod select;
@@ -22,6 +24,7 @@ pub mod task;
 pub mod terminal;
 pub mod timeline;
 pub mod view;
+pub mod watch;
 pub mod worker;
 pub mod worktree;
 
@@ -184,6 +187,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Run
         AnyCall::RunCreate(call) => run::create(cx, call),
         AnyCall::RunUse(call) => run::use_run(cx, call),
+        AnyCall::RunSet(call) => run::set(cx, call),
         AnyCall::RunCurrent(call) => run::current(cx, call),
         AnyCall::RunList(call) => run::list(cx, call),
         AnyCall::RunShow(call) => run::show(cx, call),

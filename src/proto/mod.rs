@@ -119,6 +119,7 @@ calls! {
     // Run
     RunCreate(run::RunCreate),
     RunUse(run::RunUse),
+    RunSet(run::RunSet),
     RunCurrent(run::RunCurrent),
     RunList(run::RunList),
     RunShow(run::RunShow),

@@ -9,6 +9,7 @@ use crate::base::id::{
 };
 use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::gate::{Gate, GateState};
+use crate::model::limit::{LimitAsked, Limits};
 use crate::model::message::{Message, MessageType, Priority};
 use crate::model::question::{Question, QuestionState};
 use crate::model::repo::Repo;
@@ -33,6 +34,9 @@ pub struct RunRow {
     pub coordinator_pane_key: Option<PaneKey>,
     pub consumer_generation: u64,
     pub legacy: bool,
+    /// What it is limited to, where it is.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -51,6 +55,7 @@ impl From<&Run> for RunRow {
             coordinator_pane_key: pane,
             consumer_generation: run.consumer_generation,
             legacy: false,
+            limits: run.limits,
             created_at: run.created_at,
             updated_at: run.updated_at,
         }
@@ -396,6 +401,9 @@ pub struct GateRow {
     pub resolved_by: Option<String>,
     pub created_at: Timestamp,
     pub resolved_at: Option<Timestamp>,
+    /// The limit and attempt that it asks about, where it is about one; then it holds no task back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitAsked>,
 }
 
 impl From<&Gate> for GateRow {
@@ -412,6 +420,7 @@ impl From<&Gate> for GateRow {
             resolved_by: gate.resolved_by,
             created_at: gate.created_at,
             resolved_at: gate.resolved_at,
+            limit: gate.limit,
         }
     }
 }

@@ -15,6 +15,7 @@ mod engine;
 pub mod fault;
 mod host;
 mod hub;
+mod idle;
 mod pane;
 mod peer;
 mod pump;

@@ -5,11 +5,12 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
+use super::idle;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
 use crate::base::clock::{Clock, Timestamp};
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::input::{InputEvent, Key, KeyPhase};
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
@@ -29,7 +30,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Bytes that may wait for a program that does not read; then whoever types waits.
@@ -44,6 +45,8 @@ pub enum Item {
     Machine(Vec<u8>),
     /// A prompt with its settling and its Enter; waits for a person's draft.
     Prompt(VecDeque<Step>),
+    /// A line for an agent at rest, about these messages: typed at once or given back.
+    Nudge { steps: VecDeque<Step>, messages: Vec<MessageId> },
 }
 
 /// What is to be typed, in order.
@@ -55,6 +58,8 @@ pub struct Queue {
     /// A person typed something and neither sent nor cleared it.
     pub has_draft: bool,
     pub n_bytes: usize,
+    /// When somebody last typed, a person or a machine.
+    pub typed_at: Option<Instant>,
 }
 
 /// The screen and everything that is known of the program.
@@ -140,6 +145,7 @@ impl Pane {
             last_output_at: None,
             is_input_held: false,
         };
+        let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
         let modes = Mutex::new(parts.term.modes());
         let inner = Inner {
             term: parts.term,
@@ -161,7 +167,7 @@ impl Pane {
             master: parts.master,
             inner: Mutex::new(inner),
             changed: Condvar::new(),
-            queue: Mutex::new(Queue::default()),
+            queue: Mutex::new(queue),
             modes,
             room: Notify::new(),
             wake: Mutex::new(parts.wake),
@@ -223,7 +229,9 @@ impl Pane {
         let is_typed = is_typing(event);
         let mut queue = self.queue();
         if is_typed {
-            queue.has_draft = leaves_draft(event, queue.has_draft);
+            let has_draft = leaves_draft(event, queue.has_draft);
+            queue.set_draft(&self.dir, has_draft);
+            queue.typed_at = Some(Instant::now());
         }
         let is_idle = queue.items.is_empty() && queue.partial.is_empty();
         // The shortest way for a key: straight into the PTY, if nothing is before it.
@@ -250,7 +258,7 @@ impl Pane {
     pub fn push(&self, item: Item) {
         let n_bytes = match &item {
             Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
-            Item::Prompt(_) => 0,
+            Item::Prompt(_) | Item::Nudge { .. } => 0,
         };
         let mut queue = self.queue();
         queue.n_bytes += n_bytes;

@@ -1,12 +1,12 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
-use super::command::Inbox;
+use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
 use super::pump::{Notices, Pump};
 use crate::agent::Presets;
 use crate::agent::prompt::{self, Step};
 use crate::base::clock::Clock;
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::Terminal;
@@ -125,7 +125,8 @@ impl Terminals {
             wake,
         }));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
-        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
+        let pump =
+            Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone(), Arc::clone(&self.presets));
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
             .stack_size(512 << 10)
@@ -298,6 +299,24 @@ impl Terminals {
             None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
         };
         pane.push(Item::Prompt(steps));
+    }
+
+    /// Types a line for an agent at rest, or gives it back if it is at rest no more.
+    pub fn nudge(&self, terminal: &TerminalId, line: &str, messages: Vec<MessageId>) {
+        match self.pane(terminal) {
+            Some(pane) => pane.push_nudge(line, messages),
+            None => drop(self.inbox.try_send(Command::NudgeRefused { messages })),
+        }
+    }
+
+    /// The terminals whose agent is at rest.
+    pub fn idle_agents(&self) -> Vec<TerminalId> {
+        let panes = self.running();
+        let is_idle = |pane: &&Arc<Pane>| {
+            let queue = pane.queue();
+            pane.rest(&queue, &self.presets).is_some_and(|left| left.is_zero())
+        };
+        panes.iter().filter(is_idle).map(|pane| pane.id.clone()).collect()
     }
 
     /// The outer terminal's colours, for the answers that panes get.

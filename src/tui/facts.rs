@@ -69,7 +69,7 @@ pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
         TaskState::Completed => Mark::new("✓", "done", Role::Good),
         TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
         TaskState::Blocked => {
-            let is_gated = open_gates(mirror).any(|gate| gate.task_id == task.id);
+            let is_gated = open_gates(mirror).any(|gate| gate.task_id == task.id && gate.limit.is_none());
             if is_gated {
                 Mark::new("◆", "at a gate", Role::Attention)
             } else {
@@ -215,8 +215,11 @@ pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attentio
     list.extend(open_gates(mirror).map(|row| Attention {
         need: Need::Gate(row.id.clone()),
         run: Some(row.run_id.clone()),
-        mark: Mark::new("◆", "gate", Role::Attention),
-        text: text::one_line(&row.question),
+        mark: Mark::new("◆", if row.limit.is_some() { "limit" } else { "gate" }, Role::Attention),
+        text: match &row.limit {
+            Some(_) => format!("{}: {}", title_of(mirror, &row.task_id), text::one_line(&row.question)),
+            None => text::one_line(&row.question),
+        },
         since: row.created_at,
     }));
     list.extend(pane_needs(mirror));

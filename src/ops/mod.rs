@@ -54,7 +54,7 @@ pub fn handle(
     let method = call.method();
     match record(cx, call, request_id, params)? {
         Answer::Done(result) => fleet::attach(cx, method, result).map(Answer::Done),
-        Answer::Wait(wait) => Ok(Answer::Wait(wait)),
+        answer @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(answer),
     }
 }
 

@@ -2,7 +2,7 @@
 //! turn or a person's draft. The draft mark outlives the server: what a person left in the agent's input is
 //! still there after a restart.
 
-use super::pane::{Inner, Item, Pane, Queue};
+use super::pane::{Item, Pane, Queue};
 use crate::agent::Presets;
 use crate::agent::prompt::Step;
 use crate::base::clock::Clock;
@@ -73,7 +73,7 @@ impl Pane {
         }
         let foreground = rustix::termios::tcgetpgrp(&self.master).ok();
         let pid = foreground.map(|group| group.as_raw_nonzero().get().unsigned_abs());
-        let Some(pid) = pid.filter(|pid| *pid != self.child_pid) else { return false };
+        let Some(pid) = pid else { return false };
         let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
         let argv = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let argv: Vec<String> = argv
@@ -135,9 +135,4 @@ impl RestTeller {
         self.told_at = None;
         self.due = Some(Instant::now() + SETTLED);
     }
-}
-
-/// Whether anything about an agent's rest can have changed by a look at its screen.
-pub fn may_rest(inner: &Inner) -> bool {
-    inner.end.is_none() && inner.state.is_at_prompt()
 }

@@ -9,6 +9,7 @@ use super::words;
 use super::worker::{PromptDelivery, Stage, WorkerState};
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, TaskId, TerminalId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -48,7 +49,7 @@ words! {
 }
 
 /// One active attempt in a fleet block (contract 8.1). Ages are milliseconds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lane {
     pub handle: Option<TerminalId>,

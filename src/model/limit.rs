@@ -3,10 +3,11 @@
 
 use super::words;
 use crate::base::id::DispatchId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The limits of a Run; none means no limit. Times are milliseconds and count for each attempt by itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
     /// Attempts that may run at once.
@@ -35,7 +36,7 @@ words! {
 }
 
 /// What a question about a limit is about. Such a gate holds no Task back.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitAsked {
     pub dispatch_id: DispatchId,
     pub limit: TimeLimit,

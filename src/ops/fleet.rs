@@ -9,26 +9,13 @@ use crate::base::id::RunId;
 use crate::model::dispatch::Dispatch;
 use crate::model::fleet::{self, Lane, MAX_SCANNED, ProcessState};
 use crate::model::run::Run;
-use crate::proto::fleet::Fleet;
+use crate::proto::fleet::{CARRIERS, Fleet};
 use serde_json::Value;
-
-/// The methods whose answers carry the block.
-const METHODS: [&str; 9] = [
-    "orchestration.check",
-    "orchestration.send",
-    "orchestration.reply",
-    "orchestration.inbox",
-    "orchestration.taskCreate",
-    "orchestration.taskList",
-    "orchestration.taskUpdate",
-    "orchestration.dispatch",
-    "orchestration.dispatchShow",
-];
 
 /// Adds the block to an answer, where its method carries one, the caller wants it and a Run is meant.
 pub fn attach(cx: &mut Cx<'_>, method: &str, mut result: Value) -> Result<Value, OpError> {
     let is_wanted = !cx.caller.origin.is_fleet_unwanted && !cx.caller.is_screen;
-    if !is_wanted || !METHODS.contains(&method) {
+    if !is_wanted || !CARRIERS.contains(&method) {
         return Ok(result);
     }
     if let (Some(run), Value::Object(fields)) = (run_meant(cx, &result)?, &mut result) {

@@ -76,7 +76,7 @@ pub struct History {
 }
 
 /// One moment in the life of a Task.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Moment {
     /// The number of its event.
     pub seq: u64,

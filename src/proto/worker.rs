@@ -136,7 +136,7 @@ pub struct Shown {
 }
 
 /// A report that was refused, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedReport {
     pub at: Timestamp,
     /// A terminal handle or `user`.
@@ -206,21 +206,21 @@ pub struct Projection {
 }
 
 /// The Task above.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Parent {
     pub task_id: TaskId,
 }
 
 /// The machine of an attempt; always the local one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostOf {
     pub kind: String,
     pub id: String,
 }
 
 /// What a projection rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// Always true: the rows.

@@ -203,14 +203,12 @@ fn nothing_is_typed_over_a_draft() {
     sandbox.kill_server();
     sandbox.ask(&["orchestration", "send", "--to", &to, "--subject", "another"]);
     screen.wait_for("my dra");
-    wait::until(
-        || {
-            screen.keys("\x15");
-            let lines = std::fs::read_to_string(&log).unwrap_or_default();
-            (!lines.is_empty()).then_some(())
-        },
-        || format!("{}\n{}", screen.text(), sandbox.log()),
-    );
+    let cleared = |screen: &mut Screen| {
+        screen.keys("\x15");
+        let lines = std::fs::read_to_string(&log).unwrap_or_default();
+        (!lines.is_empty()).then_some(())
+    };
+    wait::until(|| cleared(&mut screen), || sandbox.log());
     let lines = std::fs::read_to_string(&log).unwrap();
     assert!(lines.starts_with("[orca] 2 messages wait (2 status). Read: "), "{lines:?}");
 }

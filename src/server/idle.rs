@@ -59,7 +59,7 @@ impl Pane {
             }
             Duration::from_millis(Clock::System.now().since_ms(inner.live.activity_since))
         };
-        if !self.runs_agent(presets) || self.is_ready() == Some(false) {
+        if !self.runs_agent(presets) {
             return None;
         }
         let untouched = queue.typed_at.map_or(UNTOUCHED, |at| at.elapsed());
@@ -108,7 +108,7 @@ impl RestTeller {
     /// Looks at the agent. True: it is at rest, and that was not told since somebody typed or it worked.
     pub fn look(&mut self, pane: &Pane, presets: &Presets) -> bool {
         let queue = pane.queue();
-        let rest = pane.rest(&queue, presets);
+        let rest = pane.rest(&queue, presets).filter(|_| pane.is_ready() != Some(false));
         let typed_at = queue.typed_at;
         drop(queue);
         let now = Instant::now();

@@ -16,6 +16,7 @@ use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::pty::event::{ProgressState, TermEvent};
 use crate::pty::journal::Journal;
 use crate::pty::keys;
 use crate::pty::link;
@@ -77,6 +78,36 @@ pub struct Inner {
     pub is_let_go: bool,
 }
 
+impl Inner {
+    /// Takes in what a program says of itself. True when its state may have changed by that.
+    pub fn hear(&mut self, event: &TermEvent) -> bool {
+        match event {
+            TermEvent::Status(said) => {
+                let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
+                self.program = ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
+                true
+            }
+            TermEvent::Progress { state, .. } => {
+                self.progress = Some(match state {
+                    ProgressState::None => Progress::Clear,
+                    ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
+                    ProgressState::Failed => Progress::Failed,
+                    ProgressState::Paused => Progress::Paused,
+                });
+                true
+            }
+            TermEvent::Bell
+            | TermEvent::Notify { .. }
+            | TermEvent::Clipboard { .. }
+            | TermEvent::ScreenLost
+            | TermEvent::Title(_)
+            | TermEvent::Cwd(_)
+            | TermEvent::PromptMark { .. }
+            | TermEvent::AltScreen(_) => false,
+        }
+    }
+}
+
 /// A live terminal, or one whose process ended while this server knew it.
 pub struct Pane {
     pub id: TerminalId,
@@ -127,6 +158,10 @@ pub struct PaneParts {
     pub preset: Option<Preset>,
     pub master: OwnedFd,
     pub term: Term,
+    /// What the program said of itself before this server listened.
+    pub said: Vec<TermEvent>,
+    /// When it last wrote, as far as is known.
+    pub last_output_at: Option<Timestamp>,
     pub journal: Option<Journal>,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
@@ -147,18 +182,21 @@ impl Pane {
         };
         let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
         let modes = Mutex::new(parts.term.modes());
-        let inner = Inner {
+        let mut inner = Inner {
             term: parts.term,
             rows: PaneRows::new(),
             journal: parts.journal,
             program: None,
             progress: None,
-            last_output_at: None,
+            last_output_at: parts.last_output_at,
             live,
             state: AgentState::Unknown,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
+        for event in &parts.said {
+            inner.hear(event);
+        }
         Self {
             id: parts.id,
             dir: parts.dir,

@@ -8,12 +8,11 @@ use super::command::{Command, Inbox};
 use super::idle::RestTeller;
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
 use crate::agent::Presets;
-use crate::agent::detect::{ProgramStatus, Progress};
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::ProcessEnd;
-use crate::pty::event::{ProgressState, TermEvent};
+use crate::pty::event::TermEvent;
 use crate::pty::link::{self, Link, Output};
 use crate::pty::wire::ChildEnd;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -244,22 +243,8 @@ impl Pump {
     fn take_events(&self, inner: &mut Inner) -> bool {
         let mut is_urgent = false;
         for event in inner.term.take_events() {
+            is_urgent |= inner.hear(&event);
             match &event {
-                TermEvent::Status(said) => {
-                    let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
-                    inner.program =
-                        ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
-                    is_urgent = true;
-                }
-                TermEvent::Progress { state, .. } => {
-                    inner.progress = Some(match state {
-                        ProgressState::None => Progress::Clear,
-                        ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
-                        ProgressState::Failed => Progress::Failed,
-                        ProgressState::Paused => Progress::Paused,
-                    });
-                    is_urgent = true;
-                }
                 TermEvent::Bell | TermEvent::Notify { .. } | TermEvent::Clipboard { .. } => {
                     // Nobody listens when no screen is attached.
                     drop(self.notices.send((self.pane.id.clone(), event.clone())));
@@ -267,7 +252,9 @@ impl Pump {
                 TermEvent::ScreenLost => {
                     log(format_args!("{}: the screen was lost and begins anew", self.pane.id))
                 }
-                TermEvent::Title(_)
+                TermEvent::Status(_)
+                | TermEvent::Progress { .. }
+                | TermEvent::Title(_)
                 | TermEvent::Cwd(_)
                 | TermEvent::PromptMark { .. }
                 | TermEvent::AltScreen(_) => {}
@@ -430,7 +417,9 @@ impl Pump {
                 queue.partial = bytes;
             }
             Item::Nudge { steps, messages } => match self.pane.rest(queue, &self.presets) {
-                Some(left) if left.is_zero() => queue.items.push_front(Item::Prompt(steps)),
+                Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
+                    queue.items.push_front(Item::Prompt(steps));
+                }
                 Some(_) | None => {
                     self.rest.forget();
                     let refused = Command::NudgeRefused { messages };

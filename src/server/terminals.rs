@@ -15,6 +15,7 @@ use crate::proto::event::LiveRow;
 use crate::pty::PtyError;
 use crate::pty::archive;
 use crate::pty::color::HostFacts;
+use crate::pty::event::TermEvent;
 use crate::pty::history::HistoryLimits;
 use crate::pty::journal::{self, Journal};
 use crate::pty::link::{self, Found, Link};
@@ -99,13 +100,16 @@ impl Terminals {
     /// Takes a terminal over from its holder and gives it a thread.
     pub fn adopt(&self, terminal: &Terminal, mut link: Link) -> Result<(), PtyError> {
         let dir = self.folder(&terminal.id);
-        let (mut term, mut journal) = self.revived(&dir, terminal);
+        let (mut term, mut journal, mut said) = self.revived(&dir, terminal);
         term.set_host(lock(&self.host).clone());
         let ring = std::mem::take(&mut link.ring);
         if let Some(journal) = &mut journal {
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
+        // What an agent said at its start, or while no server was there, is its state now.
+        said.extend(term.take_events());
+        let last_output_at = (!ring.is_empty()).then(|| Clock::System.now());
         let (wake, woken) = UnixStream::pair().map_err(PtyError::io("prepare a terminal"))?;
         for end in [&wake, &woken] {
             end.set_nonblocking(true).map_err(PtyError::io("prepare a terminal"))?;
@@ -120,6 +124,8 @@ impl Terminals {
             preset,
             master,
             term,
+            said,
+            last_output_at,
             journal,
             end: None,
             wake,
@@ -135,18 +141,19 @@ impl Terminals {
         Ok(())
     }
 
-    /// The terminal as its journal had it, or a fresh one; and where its journal goes on.
-    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>) {
+    /// The terminal as its journal had it, or a fresh one; where its journal goes on; and what its program
+    /// said of itself.
+    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>, Vec<TermEvent>) {
         match revive(dir, self.config()) {
             Some(revived) => {
                 let journal = Journal::resume(dir, JOURNAL_BYTES, revived.position).or_log("keep output");
-                (revived.term, journal)
+                (revived.term, journal, revived.said)
             }
             None => {
                 let mut term = Term::new(terminal.size, self.config());
                 let keyframe = term.keyframe();
                 let journal = Journal::open(dir, JOURNAL_BYTES, term.size(), &keyframe).or_log("keep output");
-                (term, journal)
+                (term, journal, Vec::new())
             }
         }
     }

@@ -26,19 +26,26 @@ fn run(world: &mut World, sender: Option<&str>, line: &str) -> String {
     printed.stdout
 }
 
+fn task(world: &mut World, sender: Option<&str>) -> String {
+    let made = run(world, sender, "task-create --spec First --json");
+    let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+    made["result"]["task"]["id"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn a_coordinator_is_told_once_of_what_asks_for_something() {
     let mut world = World::new();
     world.terminal("term_c");
     world.terminal("term_w");
-    run(&mut world, Some("term_c"), "run-create --objective Ship");
-    run(&mut world, Some("term_c"), "task-create --spec First --no-fleet");
-    let dispatch = world.attempt("task_000000000002", "term_w", true).to_string();
+    let made = run(&mut world, Some("term_c"), "run-create --objective Ship --json");
+    let made: serde_json::Value = serde_json::from_str(&made).unwrap();
+    let bound = made["result"]["run"]["id"].as_str().unwrap().to_owned();
+    let task = task(&mut world, Some("term_c"));
+    let dispatch = world.attempt(&task, "term_w", true).to_string();
     assert_eq!(line(&mut world, "term_c", false), None, "no mail, no line");
 
     // Heartbeats ask for nothing.
-    let beat =
-        format!("send --type heartbeat --subject alive --task-id task_000000000002 --dispatch-id {dispatch}");
+    let beat = format!("send --type heartbeat --subject alive --task-id {task} --dispatch-id {dispatch}");
     run(&mut world, Some("term_w"), &beat);
     assert_eq!(line(&mut world, "term_c", false), None);
 
@@ -46,7 +53,9 @@ fn a_coordinator_is_told_once_of_what_asks_for_something() {
     let told = line(&mut world, "term_c", true).unwrap();
     assert_eq!(
         told,
-        "[orca] 1 message waits (1 escalation). Read: /bin/orca orchestration check --run run_000000000001 --terminal term_c --json"
+        format!(
+            "[orca] 1 message waits (1 escalation). Read: /bin/orca orchestration check --run {bound} --terminal term_c --json"
+        )
     );
     assert!(matches!(world.acts.last(), Some(Act::Nudge { .. })), "{:?}", world.acts);
     assert_eq!(line(&mut world, "term_c", false), None, "once for each message, also after a restart");
@@ -62,7 +71,7 @@ fn a_coordinator_is_told_once_of_what_asks_for_something() {
     assert!(told.starts_with("[orca] 2 messages wait (1 escalation, 1 heartbeat)."), "{told}");
 
     // Somebody waits on the mailbox anyway.
-    world.living.waiters.insert(RunId::parse("run_000000000001").unwrap());
+    world.living.waiters.insert(RunId::parse(&bound).unwrap());
     assert_eq!(line(&mut world, "term_c", false), None);
     world.living.waiters.clear();
 
@@ -76,8 +85,8 @@ fn a_worker_is_told_of_its_own_mail_and_a_line_that_was_not_typed_is_tried_again
     let mut world = World::new();
     world.terminal("term_w");
     run(&mut world, None, "run-create --objective Ship");
-    run(&mut world, None, "task-create --spec First --no-fleet");
-    let dispatch = world.attempt("task_000000000002", "term_w", true).to_string();
+    let task = task(&mut world, None);
+    let dispatch = world.attempt(&task, "term_w", true).to_string();
     run(&mut world, None, &format!("send --to dispatch:{dispatch} --subject hint --no-fleet"));
     let told = line(&mut world, "term_w", true).unwrap();
     assert!(told.ends_with("orchestration check --terminal term_w --json"), "{told}");

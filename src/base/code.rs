@@ -90,6 +90,7 @@ codes! {
     InactiveDispatch = "inactive_dispatch", "The Dispatch or its Task was already settled.";
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
     ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
+    RunLimitReached = "run_limit_reached", "A limit that was set for the Run forbids one more attempt.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
     SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";
 }

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod demo;
+pub mod fleet;
 pub mod host;
 pub mod out;
 pub mod suggest;
@@ -124,6 +125,7 @@ pub fn main(argv: &[OsString]) -> u8 {
         env_workspace: environment.workspace_id.clone(),
         env_worktree: environment.worktree_id.clone(),
         cwd: Some(environment.cwd.to_string_lossy().into_owned()),
+        is_fleet_unwanted: false,
     };
     let transport = &mut client;
     let (new_request_id, home) = (&mut new_request_id, &environment.home);

@@ -64,6 +64,10 @@ pub trait Verb {
     fn directory(&self) -> Option<&str> {
         None
     }
+    /// `--no-fleet`.
+    fn is_fleet_unwanted(&self) -> bool {
+        false
+    }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
         None
@@ -80,6 +84,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         let here = session.origin.cwd.take().unwrap_or_default();
         session.origin.cwd = Some(Path::new(&here).join(directory).to_string_lossy().into_owned());
     }
+    session.origin.is_fleet_unwanted = verb.is_fleet_unwanted();
     let response = match ask(&call, verb.retry_request(), verb.keepalive(), session) {
         Ok(response) => response,
         Err(unanswered) => return without_answer(verb, &unanswered, session),
@@ -109,6 +114,9 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.out.json(&response);
     } else {
         let mut text = verb.text(&reply);
+        if let Some(fleet) = response.result.as_ref().and_then(super::fleet::text) {
+            text = if text.is_empty() { fleet } else { format!("{}\n{fleet}", text.trim_end()) };
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -49,7 +49,8 @@ fn read_all(text: &str) -> (Config, Report<'_>) {
     top.read("shell", &mut config.shell, text_value);
     top.read("default_agent", &mut config.default_agent, name_value);
     top.read("permission", &mut config.permission, permission_value);
-    top.read("nested_depth_limit", &mut config.nested_depth_limit, |v| number(v, 0, 8));
+    top.read("nested_depth_limit", &mut config.nested_depth_limit, |v| number(v, 1, 8));
+    top.read("idle_nudge", &mut config.is_nudge_on, bool_value);
     let [terminal, worktrees, screen, clipboard, agents, keys] =
         ["terminal", "worktrees", "screen", "clipboard", "agents", "keys"].map(|name| top.table(name));
     top.finish();
@@ -312,7 +313,7 @@ x = 1
             lines,
             [
                 "line 3: shel is not a setting; did you mean shell?",
-                "line 4: nested_depth_limit must be a whole number from 0 to 8; the default stays.",
+                "line 4: nested_depth_limit must be a whole number from 1 to 8; the default stays.",
                 "line 7: terminal.scrollback_lines must be a whole number from 0 to 1000000; the default stays.",
                 "line 11: screen.theme must be one of auto, dark, light, plain; the default stays.",
                 "line 12: screen.sidebar_widht is not a setting; did you mean sidebar_width?",

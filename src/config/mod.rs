@@ -23,8 +23,10 @@ pub struct Config {
     pub default_agent: String,
     /// Whether agents may act without asking, where their preset knows how.
     pub permission: Permission,
-    /// How many levels of workers may start workers of their own.
+    /// How deep workers may be; 1: only coordinators start workers.
     pub nested_depth_limit: u32,
+    /// An idle agent is told in its terminal that mail waits for it.
+    pub is_nudge_on: bool,
     pub terminal: TerminalSettings,
     pub worktrees: WorktreeSettings,
     pub screen: ScreenSettings,
@@ -183,6 +185,7 @@ impl Default for Config {
             default_agent: String::from("claude"),
             permission: Permission::Manual,
             nested_depth_limit: 1,
+            is_nudge_on: true,
             terminal: TerminalSettings {
                 scrollback_lines: 10_000,
                 term: String::from("xterm-256color"),

@@ -5,9 +5,11 @@ use super::error::OpError;
 use super::look::{Look, Seen};
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
+use crate::base::id::{DispatchId, EffectId, IdSource, MessageId, PaneKey, RunId, TerminalId};
+use crate::model::dispatch::Dispatch;
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
+use crate::model::message::Mailbox;
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
@@ -39,6 +41,8 @@ pub struct Rules {
     pub agent_wishes: BTreeMap<String, AgentWishes>,
     /// Agents without wishes of their own act without asking.
     pub is_auto_permission: bool,
+    /// Idle agents are told in their terminal that mail waits.
+    pub is_nudge_on: bool,
 }
 
 /// What the person set for one agent.
@@ -53,6 +57,8 @@ pub struct AgentWishes {
 pub trait World {
     /// Somebody already waits on this Run's mailbox.
     fn has_waiter(&self, run: &RunId) -> bool;
+    /// Somebody waits on this mailbox, a Run's or another.
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool;
     /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
     /// What a live terminal shows; None when there is no process.
@@ -145,6 +151,8 @@ pub enum Act {
     Type { terminal: TerminalId, bytes: Vec<u8> },
     /// A text with its Enter, as one item of the terminal's queue (design 4).
     Prompt { terminal: TerminalId, text: String },
+    /// A line for an agent at rest about messages that wait for it; given back if it is at rest no more.
+    Nudge { terminal: TerminalId, line: String, messages: Vec<MessageId> },
     /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
     CancelWaits { run: RunId },
 }
@@ -220,6 +228,20 @@ pub struct Cx<'a> {
     left: Leftovers,
     /// Who acts, for events: set by `caller::resolve`.
     pub(super) by: String,
+    /// Whose Run the fleet block is of: set by `caller::resolve`.
+    pub(super) voice: Voice,
+}
+
+/// Whose voice a call has, as far as `caller::resolve` found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Voice {
+    /// Nobody asked yet.
+    #[default]
+    Unknown,
+    /// The person's.
+    Person,
+    /// A pane's.
+    Pane(PaneKey),
 }
 
 impl<'a> Cx<'a> {
@@ -243,6 +265,7 @@ impl<'a> Cx<'a> {
             caller,
             left: Leftovers::default(),
             by: String::from("orca"),
+            voice: Voice::Unknown,
         }
     }
 
@@ -251,8 +274,14 @@ impl<'a> Cx<'a> {
         self.caller.said_at.map_or(self.now, |said_at| said_at.min(self.now))
     }
 
-    /// Records a fact in this transaction.
-    pub fn emit(&mut self, fact: Fact) -> Result<(), OpError> {
+    /// Records a fact in this transaction. One that is about an attempt belongs to its Task's timeline too.
+    pub fn emit(&mut self, mut fact: Fact) -> Result<(), OpError> {
+        if let (None, Some(id)) = (&fact.task_id, &fact.dispatch_id)
+            && let Some(dispatch) = self.tx.get::<Dispatch>(id.as_str())?
+        {
+            fact.task_id = Some(dispatch.task_id);
+            fact.run_id = fact.run_id.or(Some(dispatch.run_id));
+        }
         let by = self.by.clone();
         let event = self.tx.append_event(fact, &by, self.now)?;
         self.left.events.push(event);

@@ -2,7 +2,7 @@
 //! no clock, no randomness of its own.
 //!
 //! [`handle`] wraps every verb with what is the same for all: the ledger (a request id used again
-//! gets the recorded answer) and the `mutation` field. A verb resolves its caller, loads, asks
+//! gets the recorded answer), the `mutation` field and the fleet block. A verb resolves its caller, loads, asks
 //! `model` for the next state, writes, emits facts, requests effects and builds its reply.
 
 pub mod advance;
@@ -10,10 +10,13 @@ pub mod caller;
 pub mod cx;
 pub mod dispatch;
 pub mod error;
+pub mod fleet;
 pub mod gate;
 pub mod invariants;
+pub mod limit;
 pub mod look;
 pub mod mail;
+pub mod nudge;
 pub mod repo;
 pub mod request;
 pub mod run;
@@ -21,14 +24,17 @@ pub mod select;
 pub mod settle;
 pub mod task;
 pub mod terminal;
+pub mod timeline;
 pub mod view;
+pub mod watch;
 pub mod worker;
 pub mod worktree;
 
 use crate::base::code::ErrorCode;
 use crate::model::request::{Receipt, RequestState};
 use crate::proto::envelope::Mutation;
-use crate::proto::{AnyCall, CallKind};
+use crate::proto::mail::Check;
+use crate::proto::{AnyCall, Call as _, CallKind};
 use crate::store::ledger;
 use cx::{Answer, Cx, Wait, WaitOn, Wake};
 use error::{OpError, refuse};
@@ -42,6 +48,20 @@ fn reply<T: Serialize>(reply: &T) -> Result<Answer, OpError> {
 
 /// Runs one call. `request_id` is the durable id of a mutation; `params` its parameters as sent.
 pub fn handle(
+    cx: &mut Cx<'_>,
+    call: AnyCall,
+    request_id: Option<&str>,
+    params: &Value,
+) -> Result<Answer, OpError> {
+    let method = call.method();
+    match record(cx, call, request_id, params)? {
+        Answer::Done(result) => fleet::attach(cx, method, result).map(Answer::Done),
+        answer @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(answer),
+    }
+}
+
+/// Runs one call and keeps its receipt.
+fn record(
     cx: &mut Cx<'_>,
     call: AnyCall,
     request_id: Option<&str>,
@@ -130,6 +150,14 @@ pub fn handle_wake(
     wake: Wake,
     request_id: Option<&str>,
 ) -> Result<Answer, OpError> {
+    let is_check = matches!(wait.on, WaitOn::RunMail { .. } | WaitOn::Mail { .. });
+    match record_wake(cx, wait, wake, request_id)? {
+        Answer::Done(result) if is_check => fleet::attach(cx, Check::METHOD, result).map(Answer::Done),
+        answer => Ok(answer),
+    }
+}
+
+fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>) -> Result<Answer, OpError> {
     let answer = resume(cx, wait, wake)?;
     let Some(request_id) = request_id else { return Ok(answer) };
     let credential = cx.caller.credential.clone();
@@ -161,6 +189,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Run
         AnyCall::RunCreate(call) => run::create(cx, call),
         AnyCall::RunUse(call) => run::use_run(cx, call),
+        AnyCall::RunSet(call) => run::set(cx, call),
         AnyCall::RunCurrent(call) => run::current(cx, call),
         AnyCall::RunList(call) => run::list(cx, call),
         AnyCall::RunShow(call) => run::show(cx, call),

@@ -24,6 +24,8 @@ pub struct Origin {
     pub env_worktree: Option<String>,
     /// The working directory, or `ORCA_CLI_CWD`.
     pub cwd: Option<String>,
+    /// `--no-fleet`: answers come without the fleet block.
+    pub is_fleet_unwanted: bool,
 }
 
 /// A call on its way to the server.

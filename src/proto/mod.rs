@@ -8,6 +8,7 @@ pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod frame;
 pub mod gate;
 pub mod mail;
@@ -120,6 +121,7 @@ calls! {
     // Run
     RunCreate(run::RunCreate),
     RunUse(run::RunUse),
+    RunSet(run::RunSet),
     RunCurrent(run::RunCurrent),
     RunList(run::RunList),
     RunShow(run::RunShow),

@@ -1,6 +1,6 @@
 //! What the engine is told: everything that may change the rows comes through here, in one order.
 
-use crate::base::id::{EffectId, TerminalId};
+use crate::base::id::{EffectId, MessageId, TerminalId};
 use crate::model::effect::Outcome;
 use crate::model::terminal::ProcessEnd;
 use crate::ops::cx::CallerFacts;
@@ -62,6 +62,14 @@ pub enum Command {
     SpoolRefused {
         refused: Box<super::spool::Refused>,
         reply: Reply,
+    },
+    /// The agent in a terminal came to rest; it may have mail.
+    Idle {
+        terminal: TerminalId,
+    },
+    /// A line about these messages was not typed: the agent was not at rest any more.
+    NudgeRefused {
+        messages: Vec<MessageId>,
     },
     /// A screen attached and wants a snapshot, then every change.
     Attach(super::hub::Subscriber),

@@ -8,6 +8,9 @@
 //!
 //! It never blocks on anything but its inbox and the disk.
 
+mod nudge;
+mod watch;
+
 use super::batch::{Batch, Done};
 use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
@@ -54,6 +57,7 @@ pub struct Engine {
     ids: Box<dyn IdSource>,
     hub: Hub,
     waits: Waits,
+    watch: watch::Watch,
     stopping: Option<(ServerStop, Reply)>,
 }
 
@@ -96,6 +100,7 @@ impl Engine {
             ids: Box::new(SystemIds),
             hub: Hub::default(),
             waits: Waits::default(),
+            watch: watch::Watch::default(),
             stopping: None,
         }
     }
@@ -143,6 +148,8 @@ impl Engine {
             }
             self.wake_due(&mut batch);
             self.wake_concerned(&mut batch);
+            self.look_after(&mut batch);
+            self.nudge(&mut batch);
             if self.finish(batch).is_none() {
                 return self.end(Ended::Failed);
             }
@@ -155,7 +162,7 @@ impl Engine {
     }
 
     fn next(&self, inbox: &mut mpsc::Receiver<Command>, runtime: &tokio::runtime::Handle) -> Next {
-        let received = match self.waits.next_deadline() {
+        let received = match self.next_due() {
             None => Ok(inbox.blocking_recv()),
             Some(deadline) => {
                 let wait = Duration::from_millis(deadline.since_ms(self.clock.now()));
@@ -204,6 +211,10 @@ impl Engine {
                     spooled::refused(cx, &call, &error).map(|()| Keep::Commit(Value::Null))
                 });
                 batch.replies.push((reply, kept));
+            }
+            Command::Idle { terminal } => drop(batch.idle.insert(terminal)),
+            Command::NudgeRefused { messages } => {
+                self.note(batch, "take a nudge back", |cx| crate::ops::nudge::refused(cx, &messages));
             }
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
@@ -378,7 +389,11 @@ impl Engine {
         caller: CallerFacts,
         work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
     ) -> Result<R, ErrorBody> {
-        let world = LiveWorld { waiting: self.waits.runs(), terminals: &self.terminals };
+        let world = LiveWorld {
+            waiting: self.waits.runs(),
+            awaited: self.waits.mailboxes(),
+            terminals: &self.terminals,
+        };
         let now = self.clock.now();
         let ids = self.ids.as_mut();
         let mut cx = Cx::new(tx, now, ids, &self.rules, &world, &self.runtime_id, caller);
@@ -493,6 +508,7 @@ impl Engine {
         match act {
             Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
             Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
+            Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
             Act::CancelWaits { .. } => {}
         }
     }

@@ -17,6 +17,7 @@ pub mod fault;
 mod history;
 mod host;
 mod hub;
+mod idle;
 mod outlet;
 mod pane;
 mod peer;

@@ -5,17 +5,19 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
+use super::idle;
 use super::screens::Screens;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
 use crate::base::clock::{Clock, Timestamp};
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::input::{InputEvent, Key, KeyPhase};
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::pty::event::{ProgressState, TermEvent};
 use crate::pty::journal::Journal;
 use crate::pty::keys;
 use crate::pty::link;
@@ -30,7 +32,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Bytes that may wait for a program that does not read; then whoever types waits.
@@ -45,6 +47,8 @@ pub enum Item {
     Machine(Vec<u8>),
     /// A prompt with its settling and its Enter; waits for a person's draft.
     Prompt(VecDeque<Step>),
+    /// A line for an agent at rest, about these messages: typed at once or given back.
+    Nudge { steps: VecDeque<Step>, messages: Vec<MessageId> },
 }
 
 /// What is to be typed, in order.
@@ -56,6 +60,8 @@ pub struct Queue {
     /// A person typed something and neither sent nor cleared it.
     pub has_draft: bool,
     pub n_bytes: usize,
+    /// When somebody last typed, a person or a machine.
+    pub typed_at: Option<Instant>,
 }
 
 /// The screen and everything that is known of the program.
@@ -70,6 +76,36 @@ pub struct Inner {
     pub end: Option<ChildEnd>,
     /// The end is recorded and the holder was let go.
     pub is_let_go: bool,
+}
+
+impl Inner {
+    /// Takes in what a program says of itself. True when its state may have changed by that.
+    pub fn hear(&mut self, event: &TermEvent) -> bool {
+        match event {
+            TermEvent::Status(said) => {
+                let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
+                self.program = ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
+                true
+            }
+            TermEvent::Progress { state, .. } => {
+                self.progress = Some(match state {
+                    ProgressState::None => Progress::Clear,
+                    ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
+                    ProgressState::Failed => Progress::Failed,
+                    ProgressState::Paused => Progress::Paused,
+                });
+                true
+            }
+            TermEvent::Bell
+            | TermEvent::Notify { .. }
+            | TermEvent::Clipboard { .. }
+            | TermEvent::ScreenLost
+            | TermEvent::Title(_)
+            | TermEvent::Cwd(_)
+            | TermEvent::PromptMark { .. }
+            | TermEvent::AltScreen(_) => false,
+        }
+    }
 }
 
 /// A live terminal, or one whose process ended while this server knew it.
@@ -126,6 +162,10 @@ pub struct PaneParts {
     pub preset: Option<Preset>,
     pub master: OwnedFd,
     pub term: Term,
+    /// What the program said of itself before this server listened.
+    pub said: Vec<TermEvent>,
+    /// When it last wrote, as far as is known.
+    pub last_output_at: Option<Timestamp>,
     pub journal: Option<Journal>,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
@@ -144,18 +184,22 @@ impl Pane {
             last_output_at: None,
             is_input_held: false,
         };
+        let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
         let modes = Mutex::new(parts.term.modes());
-        let inner = Inner {
+        let mut inner = Inner {
             term: parts.term,
             journal: parts.journal,
             program: None,
             progress: None,
-            last_output_at: None,
+            last_output_at: parts.last_output_at,
             live,
             state: AgentState::Unknown,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
+        for event in &parts.said {
+            inner.hear(event);
+        }
         Self {
             id: parts.id,
             dir: parts.dir,
@@ -165,7 +209,7 @@ impl Pane {
             inner: Mutex::new(inner),
             rows: Mutex::new(PaneRows::new()),
             changed: Condvar::new(),
-            queue: Mutex::new(Queue::default()),
+            queue: Mutex::new(queue),
             modes,
             room: Notify::new(),
             wake: Mutex::new(parts.wake),
@@ -240,7 +284,9 @@ impl Pane {
         self.is_echo_due.fetch_or(is_typed, Ordering::Relaxed);
         let mut queue = self.queue();
         if is_typed {
-            queue.has_draft = leaves_draft(event, queue.has_draft);
+            let has_draft = leaves_draft(event, queue.has_draft);
+            queue.set_draft(&self.dir, has_draft);
+            queue.typed_at = Some(Instant::now());
         }
         let is_idle = queue.items.is_empty() && queue.partial.is_empty();
         // The shortest way for a key: straight into the PTY, if nothing is before it.
@@ -267,7 +313,7 @@ impl Pane {
     pub fn push(&self, item: Item) {
         let n_bytes = match &item {
             Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
-            Item::Prompt(_) => 0,
+            Item::Prompt(_) | Item::Nudge { .. } => 0,
         };
         let mut queue = self.queue();
         queue.n_bytes += n_bytes;

@@ -6,13 +6,14 @@
 //! 5.5).
 
 use super::command::{Command, Inbox};
+use super::idle::RestTeller;
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
-use crate::agent::detect::{ProgramStatus, Progress};
+use crate::agent::Presets;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::ProcessEnd;
-use crate::pty::event::{ProgressState, TermEvent};
+use crate::pty::event::TermEvent;
 use crate::pty::link::{self, Link, Output};
 use crate::pty::wire::ChildEnd;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -45,6 +46,8 @@ pub struct Pump {
     pub wake: UnixStream,
     pub inbox: Inbox,
     pub notices: Notices,
+    presets: Arc<Presets>,
+    rest: RestTeller,
     published_at: Instant,
     publish_due: Option<Instant>,
     sync_since: Option<Instant>,
@@ -58,7 +61,14 @@ pub struct Pump {
 
 impl Pump {
     /// A pump over a terminal that was just taken over.
-    pub fn new(pane: Arc<Pane>, link: Link, wake: UnixStream, inbox: Inbox, notices: Notices) -> Self {
+    pub fn new(
+        pane: Arc<Pane>,
+        link: Link,
+        wake: UnixStream,
+        inbox: Inbox,
+        notices: Notices,
+        presets: Arc<Presets>,
+    ) -> Self {
         let now = Instant::now();
         Self {
             pane,
@@ -66,6 +76,8 @@ impl Pump {
             wake,
             inbox,
             notices,
+            presets,
+            rest: RestTeller::default(),
             published_at: now.checked_sub(FRAME).unwrap_or(now),
             publish_due: Some(now),
             sync_since: None,
@@ -132,7 +144,8 @@ impl Pump {
         if !events.is_empty() {
             fds.push(PollFd::from_borrowed_fd(self.link.master.as_fd(), events));
         }
-        let due = [self.publish_due, self.look_due, self.pause_until].into_iter().flatten().min();
+        let due =
+            [self.publish_due, self.look_due, self.pause_until, self.rest.due].into_iter().flatten().min();
         let timeout = due.map(|due| {
             let left = due.saturating_duration_since(Instant::now());
             rustix::time::Timespec {
@@ -255,22 +268,8 @@ impl Pump {
     fn take_events(&self, inner: &mut Inner) -> bool {
         let mut is_urgent = false;
         for event in inner.term.take_events() {
+            is_urgent |= inner.hear(&event);
             match &event {
-                TermEvent::Status(said) => {
-                    let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
-                    inner.program =
-                        ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
-                    is_urgent = true;
-                }
-                TermEvent::Progress { state, .. } => {
-                    inner.progress = Some(match state {
-                        ProgressState::None => Progress::Clear,
-                        ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
-                        ProgressState::Failed => Progress::Failed,
-                        ProgressState::Paused => Progress::Paused,
-                    });
-                    is_urgent = true;
-                }
                 TermEvent::Bell | TermEvent::Notify { .. } | TermEvent::Clipboard { .. } => {
                     // Nobody listens when no screen is attached.
                     drop(self.notices.send((self.pane.id.clone(), event.clone())));
@@ -278,7 +277,9 @@ impl Pump {
                 TermEvent::ScreenLost => {
                     log(format_args!("{}: the screen was lost and begins anew", self.pane.id))
                 }
-                TermEvent::Title(_)
+                TermEvent::Status(_)
+                | TermEvent::Progress { .. }
+                | TermEvent::Title(_)
                 | TermEvent::Cwd(_)
                 | TermEvent::PromptMark { .. }
                 | TermEvent::AltScreen(_) => {}
@@ -313,6 +314,19 @@ impl Pump {
                 // The engine is busy; the state is told a little later.
                 self.look_due = Some(now + LOOK_EVERY);
             }
+            self.look_for_rest();
+        }
+        if self.rest.due.is_some_and(|due| due <= now) {
+            self.look_for_rest();
+        }
+    }
+
+    /// Tells the engine when the agent came to rest: it may have mail.
+    fn look_for_rest(&mut self) {
+        if self.rest.look(&self.pane, &self.presets)
+            && self.inbox.try_send(Command::Idle { terminal: self.pane.id.clone() }).is_err()
+        {
+            self.rest.forget();
         }
     }
 
@@ -411,12 +425,28 @@ impl Pump {
         let at = if has_begun {
             Some(0)
         } else {
-            queue.items.iter().position(|item| matches!(item, Item::Bytes(_)) || !queue.has_draft)
+            let goes_on = |item: &Item| matches!(item, Item::Bytes(_) | Item::Nudge { .. });
+            queue.items.iter().position(|item| goes_on(item) || !queue.has_draft)
         };
         let Some(item) = at.and_then(|at| queue.items.remove(at)) else { return false };
         match item {
-            Item::Bytes(bytes) | Item::Machine(bytes) => queue.partial = bytes,
+            Item::Bytes(bytes) => queue.partial = bytes,
+            Item::Machine(bytes) => {
+                queue.typed_at = Some(Instant::now());
+                queue.partial = bytes;
+            }
+            Item::Nudge { steps, messages } => match self.pane.rest(queue, &self.presets) {
+                Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
+                    queue.items.push_front(Item::Prompt(steps));
+                }
+                Some(_) | None => {
+                    self.rest.forget();
+                    let refused = Command::NudgeRefused { messages };
+                    self.inbox.try_send(refused).or_log("give a nudge back");
+                }
+            },
             Item::Prompt(mut steps) => {
+                queue.typed_at = Some(Instant::now());
                 let is_bracketed = self.pane.inner().term.modes().is_bracketed_paste;
                 match steps.pop_front() {
                     Some(Step::Type(text)) => queue.partial = text.into_bytes(),

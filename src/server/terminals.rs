@@ -1,12 +1,12 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
-use super::command::Inbox;
+use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
 use super::pump::{Notices, Pump};
 use crate::agent::Presets;
 use crate::agent::prompt::{self, Step};
 use crate::base::clock::Clock;
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::Terminal;
@@ -16,6 +16,7 @@ use crate::proto::terminal::ExportFormat;
 use crate::pty::PtyError;
 use crate::pty::archive;
 use crate::pty::color::HostFacts;
+use crate::pty::event::TermEvent;
 use crate::pty::export::Cast;
 use crate::pty::history::HistoryLimits;
 use crate::pty::journal::{self, Journal, Record};
@@ -103,7 +104,7 @@ impl Terminals {
     /// Takes a terminal over from its holder and gives it a thread.
     pub fn adopt(&self, terminal: &Terminal, mut link: Link) -> Result<(), PtyError> {
         let dir = self.folder(&terminal.id);
-        let (mut term, mut journal) = self.revived(&dir, terminal);
+        let (mut term, mut journal, mut said) = self.revived(&dir, terminal);
         term.set_host(lock(&self.host).clone());
         let ring = std::mem::take(&mut link.ring);
         if let Some(journal) = &mut journal {
@@ -111,6 +112,9 @@ impl Terminals {
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
+        // What an agent said at its start, or while no server was there, is its state now.
+        said.extend(term.take_events());
+        let last_output_at = (!ring.is_empty()).then(|| Clock::System.now());
         let (wake, woken) = UnixStream::pair().map_err(PtyError::io("prepare a terminal"))?;
         for end in [&wake, &woken] {
             end.set_nonblocking(true).map_err(PtyError::io("prepare a terminal"))?;
@@ -125,12 +129,15 @@ impl Terminals {
             preset,
             master,
             term,
+            said,
+            last_output_at,
             journal,
             end: None,
             wake,
         }));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
-        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
+        let pump =
+            Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone(), Arc::clone(&self.presets));
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
             .stack_size(512 << 10)
@@ -139,18 +146,19 @@ impl Terminals {
         Ok(())
     }
 
-    /// The terminal as its journal had it, or a fresh one; and where its journal goes on.
-    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>) {
+    /// The terminal as its journal had it, or a fresh one; where its journal goes on; and what its program
+    /// said of itself.
+    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>, Vec<TermEvent>) {
         match revive(dir, self.config()) {
             Some(revived) => {
                 let journal = Journal::resume(dir, JOURNAL_BYTES, revived.position).or_log("keep output");
-                (revived.term, journal)
+                (revived.term, journal, revived.said)
             }
             None => {
                 let mut term = Term::new(terminal.size, self.config());
                 let keyframe = term.keyframe();
                 let journal = Journal::open(dir, JOURNAL_BYTES, term.size(), &keyframe).or_log("keep output");
-                (term, journal)
+                (term, journal, Vec::new())
             }
         }
     }
@@ -344,6 +352,24 @@ impl Terminals {
             None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
         };
         pane.push(Item::Prompt(steps));
+    }
+
+    /// Types a line for an agent at rest, or gives it back if it is at rest no more.
+    pub fn nudge(&self, terminal: &TerminalId, line: &str, messages: Vec<MessageId>) {
+        match self.pane(terminal) {
+            Some(pane) => pane.push_nudge(line, messages),
+            None => drop(self.inbox.try_send(Command::NudgeRefused { messages })),
+        }
+    }
+
+    /// The terminals whose agent is at rest.
+    pub fn idle_agents(&self) -> Vec<TerminalId> {
+        let panes = self.running();
+        let is_idle = |pane: &&Arc<Pane>| {
+            let queue = pane.queue();
+            pane.rest(&queue, &self.presets).is_some_and(|left| left.is_zero())
+        };
+        panes.iter().filter(is_idle).map(|pane| pane.id.clone()).collect()
     }
 
     /// The outer terminal's colours, for the answers that panes get.

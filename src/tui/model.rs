@@ -15,6 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
+use crate::proto::dispatch::Moment;
 use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::PaneImage;
 use ratatui::layout::Rect;
@@ -90,6 +91,24 @@ pub struct InboxView {
     pub armed_at: Timestamp,
 }
 
+/// What the server says happened to the task that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskHistory {
+    pub task: TaskId,
+    /// None until the first answer.
+    pub moments: Option<Vec<Moment>>,
+    /// The newest event that was known when it was asked for.
+    pub seq: u64,
+    pub is_asked: bool,
+}
+
+impl TaskHistory {
+    /// Nothing is known yet.
+    pub fn of(task: &TaskId) -> Self {
+        Self { task: task.clone(), moments: None, seq: 0, is_asked: false }
+    }
+}
+
 /// A note that goes away by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
@@ -147,6 +166,8 @@ pub struct Model {
     pub sidebar_row: Option<usize>,
     pub is_prefix_on: bool,
     pub modal: Option<Modal>,
+    /// The timeline of the task that is shown.
+    pub history: Option<TaskHistory>,
     pub toasts: Vec<Toast>,
     pub unseen: BTreeSet<TerminalId>,
     /// The last press of the left button on a pane.
@@ -192,6 +213,8 @@ pub enum CallPurpose {
     OpenShell,
     OpenEditor,
     ClosePane,
+    /// The timeline of a task.
+    History(TaskId),
 }
 
 impl Model {
@@ -226,6 +249,7 @@ impl Model {
             sidebar_row: None,
             is_prefix_on: false,
             modal: None,
+            history: None,
             unseen: BTreeSet::new(),
             press: None,
             copied: None,

@@ -1,6 +1,7 @@
 //! One message in, the model changed, commands out. Nothing else changes the model.
 
 mod copy;
+mod history;
 mod inbox;
 mod modal;
 mod mouse;
@@ -70,6 +71,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
     cmds.extend(nav::settle_focus(model));
     cmds.extend(key_releases(model));
     cmds.extend(copy::keep(model));
+    cmds.extend(history::ask(model));
     tell_view(model, &mut cmds, false);
     if !model.early_input.is_empty() {
         cmds.extend(send_early_input(model));
@@ -417,7 +419,7 @@ fn call_from<C: Call>(model: &mut Model, call: &C, purpose: CallPurpose, cwd: Op
         id,
         method: C::METHOD.to_owned(),
         params: serde_json::to_value(call).unwrap_or_default(),
-        origin: Origin { cwd: Some(cwd), ..Origin::default() },
+        origin: Origin { cwd: Some(cwd), is_fleet_unwanted: true, ..Origin::default() },
         contract: CONTRACT_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }))

@@ -7,6 +7,7 @@ mod crash;
 mod holder;
 mod lifecycle;
 mod mail;
+mod nudge;
 mod rig;
 mod screens;
 mod spool;

@@ -170,6 +170,9 @@ impl Verb for SendArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.
@@ -280,6 +283,9 @@ impl Verb for CheckArgs {
     fn keepalive(&self) -> Option<Keepalive> {
         self.wait.then_some(Keepalive { deadline_ms: self.timeout_ms })
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Answers a question or any other message. The first answer to a question wins.
@@ -328,6 +334,9 @@ impl Verb for ReplyArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Shows recent mail of everybody, newest first; takes nothing.
@@ -363,6 +372,9 @@ impl Verb for InboxArgs {
             format!("{}{place}{body}", line(message))
         };
         reply.messages.iter().map(shown).collect::<Vec<_>>().join("\n")
+    }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
     }
 }
 

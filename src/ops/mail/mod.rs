@@ -6,7 +6,7 @@
 pub mod ask;
 pub mod check;
 pub mod delivery;
-mod reach;
+pub(super) mod reach;
 pub mod report;
 pub mod send;
 pub mod spooled;

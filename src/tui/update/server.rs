@@ -1,6 +1,6 @@
 //! What the server says: changes, pictures, answers.
 
-use super::{call, copy, inbox, modal};
+use super::{call, copy, history, inbox, modal};
 use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
 use crate::base::text;
@@ -54,6 +54,7 @@ fn attached(model: &mut Model) -> Vec<Cmd> {
 pub fn lost(model: &mut Model, reason: String) -> Vec<Cmd> {
     model.link = Link::Lost { reason: text::one_line(&reason) };
     model.calls.clear();
+    model.history = None;
     Vec::new()
 }
 
@@ -126,8 +127,10 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
         let step = error.next_steps().first().map(|step| format!(" Next: {}", text::one_line(step)));
         let message = text::one_line(&error.message);
         model.toast(format!("{message} [{}]{}", error.code, step.unwrap_or_default()), true, 12);
-        if let CallPurpose::Answer(need) = purpose {
-            inbox::refused(model, &need);
+        match purpose {
+            CallPurpose::Answer(need) => inbox::refused(model, &need),
+            CallPurpose::History(task) => history::arrived(model, &task, None),
+            CallPurpose::OpenShell | CallPurpose::ClosePane => {}
         }
         return Vec::new();
     }
@@ -140,6 +143,10 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
                 model.editors.insert(terminal.clone());
             }
             opened(model, terminal)
+        }
+        CallPurpose::History(task) => {
+            history::arrived(model, &task, response.result.clone());
+            Vec::new()
         }
         CallPurpose::Answer(_) | CallPurpose::ClosePane => Vec::new(),
     }

@@ -352,3 +352,48 @@ fn what_is_typed_before_a_program_is_there_reaches_it_in_order() {
     let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
     assert_eq!(keys, [Key::Char('l'), Key::Char('s')]);
 }
+
+#[test]
+fn a_task_shows_its_whole_timeline_and_asks_again_when_there_is_news() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.keys("ctrl+b down ctrl+b down ctrl+b t");
+    let asked = |desk: &Desk| -> Vec<(String, String)> {
+        let requests = desk.cmds.iter().filter_map(|cmd| match cmd {
+            Cmd::Send(ClientFrame::Request(request)) => Some(request),
+            _ => None,
+        });
+        requests
+            .filter(|request| request.method == "orchestration.dispatchShow")
+            .map(|request| (request.id.clone(), request.params["task"].as_str().unwrap().to_owned()))
+            .collect()
+    };
+    let (id, task) = asked(&desk).pop().unwrap();
+    assert!(desk.screen().contains("asking the server"), "{}", desk.screen());
+    let moment = json!({"seq": 3, "at": testing::NOW, "what": "lost", "attempt": 1,
+        "dispatch_id": null, "terminal_id": null, "by": "orca", "detail": "the agent was killed"});
+    let result = json!({"dispatch": null, "history": {"attempts": [], "timeline": [moment]}});
+    let response = crate::proto::envelope::Response::new(&id, None, Ok(result));
+    desk.take(Msg::Server(ServerFrame::Response(response)));
+    assert!(desk.screen().contains("#1 lost  the agent was killed"), "{}", desk.screen());
+    assert_eq!(asked(&desk).len(), 1, "an answer asks nothing");
+
+    let event = |task: &str, seq: u64| {
+        let event = json!({"seq": seq, "at": testing::NOW, "kind": "attempt.started", "run_id": null,
+            "task_id": task, "dispatch_id": null, "terminal_id": null, "by": "user", "detail": "x"});
+        let change = Change {
+            seq,
+            events: vec![serde_json::from_value(event).unwrap()],
+            now: testing::NOW,
+            ..Change::default()
+        };
+        Msg::Server(ServerFrame::Change(Box::new(change)))
+    };
+    desk.take(event("task_000000000099", 50));
+    assert_eq!(asked(&desk).len(), 1, "another task is no news of this one");
+    desk.take(event(&task, 51));
+    desk.take(event(&task, 52));
+    assert_eq!(asked(&desk).len(), 2, "one question at a time");
+    desk.keys("esc ctrl+b t");
+    assert_eq!(asked(&desk).len(), 3, "a page that is opened again asks anew");
+}

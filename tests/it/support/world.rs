@@ -11,14 +11,15 @@ use orca::client::Unanswered;
 use orca::model::dispatch::Dispatch;
 use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
+use orca::model::message::Mailbox;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
-use orca::ops::advance;
 use orca::ops::cx::{
     Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake,
     World as Living,
 };
 use orca::ops::look::{Look, Seen};
+use orca::ops::{advance, watch};
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
@@ -59,6 +60,9 @@ pub struct SetWorld {
 impl Living for SetWorld {
     fn has_waiter(&self, run: &RunId) -> bool {
         self.waiters.contains(run)
+    }
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool {
+        self.waiters.iter().any(|run| *mailbox == Mailbox::Run(run.clone()))
     }
     fn missing_files(&self, _root: &str, files: &[String]) -> Vec<String> {
         files.iter().filter(|file| self.missing.contains(file)).cloned().collect()
@@ -156,6 +160,7 @@ impl World {
                 agents: Arc::new(agents()),
                 agent_wishes: BTreeMap::new(),
                 is_auto_permission: false,
+                is_nudge_on: true,
             },
             living: SetWorld::default(),
             runtime_id: String::from("rt_1"),
@@ -258,6 +263,25 @@ impl World {
             Ok(Answer::Look(look)) => panic!("a waiting call wants to see {look:?}"),
             Err(error) => Some(Err(error.into())),
         }
+    }
+
+    /// Looks at running attempts as the server's clock does; tells when it looks again.
+    pub fn look_after(&mut self) -> String {
+        let caller = CallerFacts::default();
+        let (findings, _) = self.transact(caller.clone(), |cx| watch::look(cx)).unwrap();
+        self.transact(caller.clone(), |cx| watch::note(cx, findings)).unwrap();
+        let (rest, next) = self.transact(caller, |cx| watch::look(cx)).unwrap();
+        assert_eq!(rest, [], "one look leaves nothing to be found");
+        next.map_or_else(
+            || String::from("= nothing runs\n"),
+            |next| format!("= again in {}\n", orca::base::text::duration(next.since_ms(self.clock.now()))),
+        )
+    }
+
+    /// The clock goes ahead without time passing.
+    pub fn jump(&mut self, ahead_ms: i64) {
+        self.clock.advance_ms(ahead_ms);
+        self.transact(CallerFacts::default(), |cx| watch::clock_jumped(cx, ahead_ms)).unwrap();
     }
 
     /// Gives the oldest open effect the outcome it would have if all goes well.

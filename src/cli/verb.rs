@@ -157,6 +157,12 @@ fn queued_text(queued: &Queued) -> String {
     text
 }
 
+/// Sends a call of a verb that prints its reply itself. No answer is a response like any other.
+pub fn answer<C: Call>(call: &C, session: &mut Session<'_>) -> Response {
+    ask(call, None, None, session)
+        .unwrap_or_else(|unanswered| Response::new("local", None, Err(unanswered.error)))
+}
+
 /// Sends a call and brings the response.
 ///
 /// While a call with a `keepalive` waits, one JSON line goes to standard error from time to time.

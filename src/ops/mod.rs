@@ -56,7 +56,7 @@ pub fn handle(
     let method = call.method();
     match record(cx, call, request_id, params)? {
         Answer::Done(result) => fleet::attach(cx, method, result).map(Answer::Done),
-        answer @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(answer),
+        answer @ (Answer::Wait(_) | Answer::Look(_)) => Ok(answer),
     }
 }
 

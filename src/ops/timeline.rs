@@ -75,7 +75,11 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         | EventKind::DeliveryMade
         | EventKind::DeliveryAcknowledged
         | EventKind::WorktreeCreated
+        | EventKind::WorktreeChanged
+        | EventKind::WorktreeRemoved
         | EventKind::RepoAdded
+        | EventKind::RepoChanged
+        | EventKind::RepoRemoved
         | EventKind::ServerStarted => return None,
     })
 }

@@ -371,12 +371,6 @@ impl Pane {
         (rows.version() > version).then(|| rows.newer_than(version))
     }
 
-    /// What is known beside the rows.
-    pub fn base(&self) -> Patch {
-        let rows = lock(&self.rows);
-        rows.newer_than(rows.version())
-    }
-
     /// What is known of the program at this moment.
     pub fn live_row(&self) -> LiveRow {
         let mut live = self.inner().live.clone();

@@ -130,7 +130,7 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
         match purpose {
             CallPurpose::Answer(need) => inbox::refused(model, &need),
             CallPurpose::History(task) => history::arrived(model, &task, None),
-            CallPurpose::OpenShell | CallPurpose::ClosePane => {}
+            CallPurpose::OpenShell | CallPurpose::OpenEditor | CallPurpose::ClosePane => {}
         }
         return Vec::new();
     }

@@ -50,7 +50,7 @@ pub fn run(args: &TerminalExportArgs, session: &mut Session<'_>) -> u8 {
     let mut cursor = None;
     let (last, response) = loop {
         let call = TerminalExport { terminal: args.terminal.terminal.clone(), format, cursor };
-        let response = verb::ask(&call, None, None, session);
+        let response = verb::answer(&call, session);
         let Some(part) = part_of(&response) else { return verb::fail(session, &response) };
         text.push_str(&part.text);
         // A terminal that goes on writing is read up to where it was.

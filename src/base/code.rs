@@ -79,6 +79,8 @@ codes! {
     UnbornBranch = "unborn_branch", "The repository has no commit yet.";
     WorktreeFailed = "worktree_failed", "Git could not make or read the worktree.";
     WorktreeHoldsWork = "worktree_holds_work", "The worktree has work that exists nowhere else; say so with --force.";
+    HooksNotApproved = "hooks_not_approved", "A person has to approve the text of the repository's script first.";
+    SetupUndecided = "setup_undecided", "The repository wants a decision on its setup script: --setup run or skip.";
     InvalidPayload = "invalid_payload", "The payload is not a JSON object.";
     MissingTaskId = "missing_task_id", "The report names no Task.";
     MissingDispatchId = "missing_dispatch_id", "The report names no Dispatch.";

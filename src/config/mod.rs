@@ -7,6 +7,7 @@
 
 pub mod env;
 pub mod file;
+pub mod project;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -4,6 +4,8 @@
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, RepoId, TerminalId};
+use crate::model::repo::HookSettings;
+use crate::model::setup::Project;
 use crate::model::terminal::ProcessEnd;
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +60,16 @@ pub struct RemoveWorktree {
     pub discards_work: bool,
     /// The terminals that are being closed for it.
     pub terminals: Vec<TerminalId>,
+    /// Run the repository's archive script first.
+    #[serde(default)]
+    pub archive: Option<ArchiveWish>,
+}
+
+/// The archive script of a removal, chosen from what the worktree holds when it is removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveWish {
+    pub settings: HookSettings,
+    pub variables: Vec<(String, String)>,
 }
 
 /// What became of an effect.
@@ -93,6 +105,10 @@ pub struct NewCheckout {
     pub base_commit: String,
     /// The commit checked out.
     pub head: String,
+    /// What its `orca.yaml` says.
+    pub project: Project,
+    /// What was not brought along, in words.
+    pub warnings: Vec<String>,
 }
 
 /// An effect that was requested and has no outcome yet.

@@ -49,6 +49,9 @@ words! {
         RepoAdded = "repo.added",
         RepoChanged = "repo.changed",
         RepoRemoved = "repo.removed",
+        SetupBegun = "setup.begun",
+        SetupEnded = "setup.ended",
+        HooksDecided = "hooks.decided",
         ServerStarted = "server.started",
     }
 }

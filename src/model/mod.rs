@@ -21,6 +21,7 @@ pub mod repo;
 pub mod request;
 pub mod resource;
 pub mod run;
+pub mod setup;
 pub mod task;
 pub mod terminal;
 pub mod worker;

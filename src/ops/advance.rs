@@ -5,10 +5,8 @@ use super::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use super::error::OpError;
 use super::mail::{self, NewMessage};
 use super::settle::{self, Loss};
-use super::worker::{self, Choice, chain, end};
-use super::worktree::create::Wanted;
-use super::{caller, terminal, view, worktree};
-use crate::agent::launch::BriefDelivery;
+use super::worker::{chain, end};
+use super::{caller, setup, terminal, view, worktree};
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
@@ -18,7 +16,7 @@ use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::resource::{Ownership, ReleaseState};
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What came of an effect. An effect that is not open any more had its outcome already.
 pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), OpError> {
@@ -56,74 +54,8 @@ fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Res
         (Some(dispatch), Err((None, message))) => {
             chain::unknown(cx, dispatch, Stage::WorktreeCreate, &message)
         }
-        (None, made) => plain_worktree(cx, open, made),
+        (None, made) => worktree::stand::stands(cx, open, made),
     }
-}
-
-/// A worktree made by `worktree create`: registered, and with an agent or shell in it.
-fn plain_worktree(
-    cx: &mut Cx<'_>,
-    open: &OpenEffect,
-    made: Result<NewCheckout, (Option<String>, String)>,
-) -> Result<(), OpError> {
-    let Some(then) = open.then.clone() else { return Ok(()) };
-    let mut wanted: Wanted = serde_json::from_value(then).map_err(|error| OpError::Bug(error.to_string()))?;
-    match made {
-        Err((code, message)) => {
-            wanted.error = Some((code.unwrap_or_else(|| String::from("operation_unknown")), message));
-            remember_result(cx, &open.id, &wanted)
-        }
-        Ok(made) => {
-            let names = (wanted.display_name.as_deref(), wanted.comment.as_deref(), wanted.issue);
-            let added =
-                worktree::add(cx, &made, &wanted.repo_id, wanted.parent_worktree_id.clone(), names, None)?;
-            wanted.worktree_id = Some(added.id.clone());
-            wanted.head = Some(made.head);
-            let id = TerminalId::new(cx.ids);
-            let mut new = terminal::create::NewTerminal {
-                title: Some(added.display_name.clone()),
-                worktree: added,
-                agent: wanted.agent.clone(),
-                argv: Vec::new(),
-                env: Vec::new(),
-                unset_env: Vec::new(),
-                run_id: None,
-            };
-            let mut brief_file = None;
-            let mut paste = None;
-            if let Some(agent) = &wanted.agent {
-                let choice = Choice { agent, model: None, effort: None };
-                let prompt = wanted.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
-                let plan = worker::plan(cx, &choice, &id, prompt, false)?;
-                new.argv = plan.argv;
-                new.env = plan.env.into_iter().collect();
-                new.unset_env = plan.unset_env;
-                match plan.brief {
-                    BriefDelivery::File { path, text } => {
-                        brief_file = Some((path.to_string_lossy().into_owned(), text))
-                    }
-                    BriefDelivery::Paste(_) => paste = prompt.map(str::to_owned),
-                    BriefDelivery::Argument | BriefDelivery::None => {}
-                }
-            }
-            let mut terminal = terminal::create::add(cx, id, new)?;
-            terminal.launch.brief_file = brief_file;
-            cx.tx.put(&terminal)?;
-            wanted.terminal_id = Some(terminal.id.clone());
-            cx.request(
-                Effect::SpawnTerminal { terminal_id: terminal.id },
-                None,
-                Some(json!({ "paste": paste })),
-            )?;
-            remember_result(cx, &open.id, &wanted)
-        }
-    }
-}
-
-/// What a finished effect left for the call that waits on it; kept small, under the effect's id.
-fn remember_result(cx: &mut Cx<'_>, id: &EffectId, result: &Wanted) -> Result<(), OpError> {
-    let result = serde_json::to_value(result).map_err(|error| OpError::Bug(error.to_string()))?;
-    Ok(cx.tx.set_meta(&format!("result {id}"), &result)?)
 }
 
 /// A call that waits for an effect is asked again.
@@ -145,14 +77,7 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
         let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
         return terminal::create::created(cx, &id);
     }
-    let result: Option<Value> = cx.tx.meta(&format!("result {effect}"))?;
-    let opened = result.as_ref().and_then(|result| result["terminalId"].as_str());
-    if let Some(terminal) = opened
-        && caller::named_terminal(cx, terminal)?.life == TerminalLife::Starting
-    {
-        return Ok(Answer::Wait(wait));
-    }
-    worktree::create::made(cx, &result.unwrap_or_else(|| then.clone()))
+    worktree::stand::answer(cx, effect, then, wait.clone())
 }
 
 fn spawn_outcome(
@@ -183,6 +108,7 @@ fn spawn_outcome(
             terminal.life = TerminalLife::Failed;
             terminal.title = Some(text::cut_chars(&text::one_line(&message), 120));
             cx.tx.put(&terminal)?;
+            setup::terminal_ended(cx, &terminal, &message)?;
             match &open.dispatch_id {
                 Some(dispatch) => {
                     chain::failed(cx, dispatch, Stage::TerminalCreate, &format!("{code}: {message}"))
@@ -193,6 +119,7 @@ fn spawn_outcome(
         Outcome::Unknown { message } => {
             terminal.life = TerminalLife::Lost;
             cx.tx.put(&terminal)?;
+            setup::terminal_ended(cx, &terminal, &message)?;
             match &open.dispatch_id {
                 Some(dispatch) => chain::unknown(cx, dispatch, Stage::TerminalCreate, &message),
                 None => Ok(()),
@@ -302,6 +229,7 @@ pub fn terminal_lost(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
 }
 
 fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
+    setup::terminal_ended(cx, terminal, &how_ended(terminal))?;
     let Some(dispatch) = caller::active_dispatch(cx, terminal)? else {
         return note_end(cx, terminal, reason);
     };
@@ -331,6 +259,12 @@ fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(),
     }
     settle::lose(cx, &dispatch, loss, reason)?;
     escalate(cx, &dispatch, terminal, reason)
+}
+
+/// How the process of a terminal that is no agent's ended.
+fn how_ended(terminal: &Terminal) -> String {
+    let end = terminal.end.as_ref();
+    end.map_or_else(|| String::from("nobody saw how it ended"), ToString::to_string)
 }
 
 fn note_end(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {

@@ -5,6 +5,7 @@
 use super::cx::{Answer, Cx};
 use super::error::OpError;
 use crate::model::effect::CreateWorktree;
+use crate::model::setup::Project;
 use crate::proto::repo::RefDetail;
 use crate::proto::worktree::GitRow;
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ pub enum Look {
     Refs { repo: String, query: String, limit: usize },
     /// Whether a name is a commit of the repository.
     Base { repo: String, name: String },
+    /// What `orca.yaml` says where new worktrees begin.
+    Project { repo: String, base: Option<String> },
     /// How worktrees stand to git now.
     Trees(Vec<Tree>),
 }
@@ -34,14 +37,18 @@ pub struct Tree {
 /// What was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seen {
-    /// It can.
-    Worktree(Box<CreateWorktree>),
+    /// It can, and this is what the `orca.yaml` there says.
+    Worktree {
+        wish: Box<CreateWorktree>,
+        project: Project,
+    },
     Refs {
         refs: Vec<RefDetail>,
         is_truncated: bool,
     },
     /// It is one.
     Base,
+    Project(Project),
     /// By the worktree's id.
     Trees(BTreeMap<String, GitRow>),
 }

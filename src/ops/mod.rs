@@ -12,6 +12,7 @@ pub mod dispatch;
 pub mod error;
 pub mod fleet;
 pub mod gate;
+pub mod hooks;
 pub mod invariants;
 pub mod limit;
 pub mod look;
@@ -22,6 +23,7 @@ pub mod request;
 pub mod run;
 pub mod select;
 pub mod settle;
+pub mod setup;
 pub mod task;
 pub mod terminal;
 pub mod timeline;
@@ -233,6 +235,9 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::RepoRemove(call) => repo::remove(cx, call),
         AnyCall::RepoSetBaseRef(call) => repo::set_base_ref(cx, call),
         AnyCall::RepoSearchRefs(call) => repo::search_refs(cx, call),
+        AnyCall::HooksShow(call) => hooks::show(cx, call),
+        AnyCall::HooksSet(call) => hooks::set(cx, call),
+        AnyCall::HooksDecide(call) => hooks::decide(cx, call),
 
         // Worktree
         AnyCall::WorktreeCreate(call) => worktree::create::create(cx, call),

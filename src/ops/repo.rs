@@ -11,6 +11,7 @@ use crate::base::text;
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
+use crate::model::setup::Setup;
 use crate::model::terminal::Terminal;
 use crate::model::worktree::Worktree;
 use crate::proto::repo::{
@@ -99,6 +100,7 @@ pub fn remove(cx: &mut Cx<'_>, call: RepoRemove) -> Result<Answer, OpError> {
             .into());
     }
     for worktree in &worktrees {
+        cx.tx.delete::<Setup>(&worktree.id)?;
         cx.tx.delete::<Worktree>(&worktree.id)?;
     }
     cx.tx.delete::<Repo>(repo.id.as_str())?;
@@ -108,7 +110,7 @@ pub fn remove(cx: &mut Cx<'_>, call: RepoRemove) -> Result<Answer, OpError> {
 }
 
 /// A repository of git, for what a plain folder does not have.
-fn git_repo(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
+pub(super) fn git_repo(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
     let repo = select::repo(cx, selector)?;
     match repo.kind {
         RepoKind::Git => Ok(repo),

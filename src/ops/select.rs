@@ -6,7 +6,7 @@ use crate::base::code::ErrorCode;
 use crate::base::id::RepoId;
 use crate::base::text;
 use crate::model::event::{EventKind, Fact};
-use crate::model::repo::{Repo, RepoKind};
+use crate::model::repo::{HookSettings, Repo, RepoKind};
 use crate::model::worktree::{Place, Worktree, worktree_id};
 
 /// The worktree that a selector names: `id:`, `path:`, `branch:`, `name:`, `issue:`, or
@@ -129,6 +129,7 @@ fn register_repo(cx: &mut Cx<'_>, place: &Place) -> Result<Repo, OpError> {
         kind: if place.is_git { RepoKind::Git } else { RepoKind::Folder },
         worktree_base_ref: None,
         worktree_base_path: None,
+        hook_settings: HookSettings::default(),
         added_at: cx.now,
     };
     cx.tx.put(&repo)?;

@@ -166,6 +166,9 @@ calls! {
     RepoRemove(repo::RepoRemove),
     RepoSetBaseRef(repo::RepoSetBaseRef),
     RepoSearchRefs(repo::RepoSearchRefs),
+    HooksShow(repo::HooksShow),
+    HooksSet(repo::HooksSet),
+    HooksDecide(repo::HooksDecide),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),

@@ -2,6 +2,9 @@
 
 use super::call;
 use super::row::RepoRow;
+use crate::base::id::RepoId;
+use crate::model::repo::{AgentStartup, CommandSource, HookSettings, SetupRunPolicy};
+use crate::model::setup::{Project, ScriptOrigin};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +91,87 @@ pub struct RefDetail {
     pub commit: String,
 }
 
+/// `repo hooks show`: the scripts around worktrees, where they are from and which of them run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HooksShow {
+    pub repo: Option<String>,
+}
+
+/// The reply of `repo hooks show` and `repo hooks set`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Hooks {
+    pub repo_id: RepoId,
+    /// What this machine's person set.
+    pub local: HookSettings,
+    /// What `orca.yaml` says where new worktrees begin.
+    pub shared: Project,
+    /// What follows from both.
+    pub effective: EffectiveHooks,
+    /// Texts that worktrees wait for, and nobody approved.
+    pub waiting: Vec<ScriptRow>,
+}
+
+/// What runs around a new worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectiveHooks {
+    pub setup: Vec<ScriptRow>,
+    pub archive: Vec<ScriptRow>,
+    pub setup_run_policy: SetupRunPolicy,
+    pub agent_startup: AgentStartup,
+    /// Null: the repository's scripts, or this machine's where it has none.
+    pub command_source: Option<CommandSource>,
+}
+
+/// One script and whether it may run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScriptRow {
+    pub origin: ScriptOrigin,
+    pub text: String,
+    /// What an approval of exactly this text is recorded as.
+    pub hash: String,
+    pub is_approved: bool,
+}
+
+/// `repo hooks set`: what is given is changed, on this machine only.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HooksSet {
+    pub repo: Option<String>,
+    /// A text, or `null` for none; so are the other values.
+    pub setup_script: Option<String>,
+    pub archive_script: Option<String>,
+    pub setup_run_policy: Option<String>,
+    pub agent_startup: Option<String>,
+    pub command_source: Option<String>,
+    pub from: Option<String>,
+}
+
+/// `repo hooks approve` and `repo hooks reject`: a person's word on one exact text.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct HooksDecide {
+    pub repo: Option<String>,
+    /// The text's hash, at least its first 12 digits; without it the texts are shown.
+    pub hash: Option<String>,
+    pub is_rejected: bool,
+}
+
+/// The reply of `repo hooks approve` and `repo hooks reject`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HooksDecided {
+    pub script: ScriptRow,
+    /// Worktrees that waited for it and go on now.
+    pub n_released: usize,
+}
+
+call!(HooksShow, "repo.hooksShow", Mutation, Hooks, needs_place: true);
+call!(HooksSet, "repo.hooksSet", Mutation, Hooks, needs_place: true);
+call!(HooksDecide, "repo.hooksDecide", Mutation, HooksDecided, needs_place: true);
 call!(RepoList, "repo.list", Read, Repos);
 call!(RepoShow, "repo.show", Mutation, OneRepo, needs_place: true);
 call!(RepoAdd, "repo.add", Mutation, OneRepo, needs_place: true);

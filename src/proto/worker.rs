@@ -6,6 +6,7 @@ use super::terminal::ReadPage;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
 use crate::model::dispatch::DispatchState;
+use crate::model::repo::AgentStartup;
 use crate::model::resource::TerminalState;
 use crate::model::worker::{PromptDelivery, Stage, StartEffect};
 use schemars::JsonSchema;
@@ -33,6 +34,8 @@ pub struct WorkerStart {
     pub display_name: Option<String>,
     pub comment: Option<String>,
     pub setup: Option<String>,
+    /// `start-immediately` or `wait-for-setup`.
+    pub agent_startup: Option<String>,
     pub retry_of: Option<String>,
     pub timeout_ms: Option<u64>,
     pub run: Option<String>,
@@ -63,6 +66,8 @@ pub struct StartReceipt {
     pub timeout_ms: u64,
     pub effects: Vec<StartEffect>,
     pub residual_resources: Vec<StartEffect>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_commands: Vec<String>,
 }
@@ -75,7 +80,13 @@ pub struct SetupReport {
     pub effective: String,
     pub source: String,
     pub hook_found: bool,
-    pub startup_policy: String,
+    /// `<ref>:orca.yaml`, or `this machine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_source: Option<String>,
+    /// Where the script runs or ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal_handle: Option<TerminalId>,
+    pub startup_policy: AgentStartup,
     pub state: String,
 }
 

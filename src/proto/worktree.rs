@@ -4,6 +4,7 @@ use super::call;
 use super::row::WorktreeRow;
 use crate::base::clock::Timestamp;
 use crate::base::id::{PaneKey, TerminalId};
+use crate::model::setup::SetupState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +16,10 @@ pub struct WorktreeCreate {
     pub repo: Option<String>,
     pub agent: Option<String>,
     pub prompt: Option<String>,
+    /// `run`, `skip` or `inherit`.
     pub setup: Option<String>,
+    /// `start-immediately` or `wait-for-setup`.
+    pub agent_startup: Option<String>,
     pub base_branch: Option<String>,
     pub branch: Option<String>,
     pub issue: Option<u64>,
@@ -34,8 +38,10 @@ pub struct WorktreeMade {
     pub worktree: WorktreeRow,
     pub lineage: Option<Lineage>,
     pub warnings: Vec<String>,
-    /// `not_configured` or `skipped`; scripts of a repository come later.
-    pub setup_state: String,
+    pub setup_state: SetupState,
+    /// Where the setup script runs or ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_terminal_handle: Option<TerminalId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub startup_terminal: Option<StartupTerminal>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,6 +206,8 @@ pub struct WorktreeRemove {
     pub worktree: String,
     /// Uncommitted work may go, and what runs there may be ended.
     pub is_forced: bool,
+    /// Run the archive script of the repository first.
+    pub runs_hooks: bool,
     pub from: Option<String>,
 }
 

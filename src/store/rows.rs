@@ -15,6 +15,7 @@ use crate::model::repo::Repo;
 use crate::model::request::Receipt;
 use crate::model::resource::Resource;
 use crate::model::run::{Consumer, Run};
+use crate::model::setup::{Setup, SetupState};
 use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::Worker;
@@ -218,6 +219,15 @@ rows! {
         if let Some(parent) = &row.parent_worktree_id {
             entries.push(entry("parent", parent.as_str(), order));
         }
+        entries
+    };
+    // Keyed by worktree. `waiting` <repo>: those that wait for an approval. `terminal` <handle> (unique).
+    Setup, "setup", "setup_index", row => row.worktree_id.clone(), {
+        let mut entries = Vec::new();
+        if row.state == SetupState::AwaitingApproval {
+            entries.push(entry("waiting", row.repo_id.as_str(), moment(row.created_at)));
+        }
+        entries.extend(row.terminal_id.as_ref().map(|terminal| unique("terminal", terminal.as_str())));
         entries
     };
     // `all`: by request time. `dispatch` <dispatch>.

@@ -16,6 +16,7 @@
 //! > jump 7200000        the clock goes so many milliseconds ahead without time passing
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
+//! > script npm ci      the orca.yaml of every commit has this setup script from now on
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
@@ -32,6 +33,7 @@
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
+use orca::model::setup::Project;
 use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
 use orca::proto::AnyCall;
@@ -131,6 +133,14 @@ fn direct(world: &mut World, order: &str) -> String {
         }
         "git-refuses" => {
             world.living.git_refusal = Some(ErrorBody::new(ErrorCode::UnbornBranch, rest));
+            String::new()
+        }
+        "script" => {
+            world.living.project = Project {
+                source: Some(String::from("main:orca.yaml")),
+                setup: Some(rest.to_owned()),
+                ..Project::default()
+            };
             String::new()
         }
         "repo" | "folder" => {

@@ -3,6 +3,7 @@
 pub mod completions;
 pub mod dispatch;
 pub mod gate;
+pub mod hooks;
 pub mod mail;
 pub mod man;
 pub mod repo;

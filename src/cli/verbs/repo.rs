@@ -1,5 +1,6 @@
 //! Repository verbs.
 
+use super::hooks::HooksVerb;
 use crate::base::text::one_line;
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
@@ -27,6 +28,9 @@ pub enum Repo {
     SetBaseRef(RepoSetBaseRefArgs),
     /// Search branches and tags.
     SearchRefs(RepoSearchRefsArgs),
+    /// Scripts around its worktrees: show, set, approve, reject.
+    #[command(subcommand)]
+    Hooks(HooksVerb),
 }
 
 /// Runs a repository verb.
@@ -38,6 +42,7 @@ pub fn run(verb: &Repo, session: &mut Session<'_>) -> u8 {
         Repo::Rm(args) => verb::run(args, session),
         Repo::SetBaseRef(args) => verb::run(args, session),
         Repo::SearchRefs(args) => verb::run(args, session),
+        Repo::Hooks(verb) => super::hooks::run(verb, session),
     }
 }
 

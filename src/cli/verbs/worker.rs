@@ -70,6 +70,10 @@ pub struct WorkerStartArgs {
     /// run, skip or inherit the repository's setup script [default: run].
     #[arg(long)]
     setup: Option<String>,
+    /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
+    /// else wait-for-setup].
+    #[arg(long, value_name = "WHEN")]
+    agent_startup: Option<String>,
     /// The failed, stopped or abandoned attempt that this one follows.
     #[arg(long, value_name = "DISPATCH")]
     retry_of: Option<String>,
@@ -110,6 +114,7 @@ impl Verb for WorkerStartArgs {
             display_name: self.display_name.clone(),
             comment: self.comment.clone(),
             setup: self.setup.clone(),
+            agent_startup: self.agent_startup.clone(),
             retry_of: self.retry_of.clone(),
             timeout_ms: self.timeout_ms,
             run: self.run.run.clone(),
@@ -124,6 +129,14 @@ impl Verb for WorkerStartArgs {
         lines.extend(reply.agent_terminal_handle.iter().map(|handle| format!("terminal {handle}")));
         lines.extend(reply.worktree_id.iter().map(|id| format!("worktree {id}")));
         lines.extend(reply.last_error.iter().map(|error| format!("error: {}", one_line(error))));
+        lines.extend(
+            reply
+                .setup
+                .terminal_handle
+                .iter()
+                .map(|handle| format!("setup {} in {handle}", reply.setup.state)),
+        );
+        lines.extend(reply.warning.iter().map(|warning| format!("warning: {}", one_line(warning))));
         lines.extend(reply.next_commands.iter().map(|command| format!("  try: {command}")));
         lines.join("\n")
     }

@@ -102,6 +102,10 @@ pub struct WorktreeCreateArgs {
     /// run, skip or inherit the repository's setup script [default: inherit].
     #[arg(long)]
     setup: Option<String>,
+    /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
+    /// else wait-for-setup].
+    #[arg(long, value_name = "WHEN")]
+    agent_startup: Option<String>,
     /// Where the branch begins [default: the repository's default branch].
     #[arg(long, value_name = "REF")]
     base_branch: Option<String>,
@@ -144,6 +148,7 @@ impl Verb for WorktreeCreateArgs {
             agent: self.agent.clone(),
             prompt: self.prompt.clone(),
             setup: self.setup.clone().or_else(|| self.run_hooks.then(|| String::from("run"))),
+            agent_startup: self.agent_startup.clone(),
             base_branch: self.base_branch.clone(),
             branch: self.branch.clone(),
             issue: self.issue,
@@ -343,6 +348,9 @@ pub struct WorktreeRemoveArgs {
     /// End what runs there and throw away what is not committed.
     #[arg(long)]
     force: bool,
+    /// Run the repository's archive script first; at most two minutes.
+    #[arg(long)]
+    run_hooks: bool,
     #[command(flatten)]
     from: FromArg,
     #[command(flatten)]
@@ -355,6 +363,7 @@ impl Verb for WorktreeRemoveArgs {
         Ok(WorktreeRemove {
             worktree: self.worktree.clone(),
             is_forced: self.force,
+            runs_hooks: self.run_hooks,
             from: self.from.from.clone(),
         })
     }

@@ -1,41 +1,19 @@
-//! `worktree create`: checks, then an effect; what stands in it comes with the effect's outcome
-//! (`ops::advance`).
+//! `worktree create`: checks, then an effect. What follows once the worktree stands is in `stand`.
 
+use super::stand::Wanted;
 use crate::base::code::ErrorCode;
-use crate::base::id::{RepoId, TerminalId};
 use crate::base::text;
 use crate::model::effect::{CreateWorktree, Effect};
-use crate::model::repo::{Repo, RepoKind};
-use crate::model::terminal::TerminalLife;
+use crate::model::repo::{AgentStartup, Repo, RepoKind};
+use crate::model::setup::SetupChoice;
 use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::look::{self, Look, Seen, Sight};
-use crate::ops::{reply, select, terminal, view, worker};
-use crate::proto::worktree::{GitRow, Lineage, StartupTerminal, WorktreeCreate, WorktreeMade};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
-/// What is to happen once the worktree stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Wanted {
-    pub repo_id: RepoId,
-    pub display_name: Option<String>,
-    pub comment: Option<String>,
-    pub issue: Option<u64>,
-    pub parent_worktree_id: Option<String>,
-    pub agent: Option<String>,
-    pub prompt: Option<String>,
-    pub setup_state: String,
-    /// Set once it stands.
-    pub worktree_id: Option<String>,
-    #[serde(default)]
-    pub head: Option<String>,
-    pub terminal_id: Option<TerminalId>,
-    pub error: Option<(String, String)>,
-}
+use crate::ops::setup::{self, Asked};
+use crate::ops::{select, terminal, worker};
+use crate::proto::worktree::WorktreeCreate;
 
 /// `worktree create`.
 pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> {
@@ -46,7 +24,11 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
     if call.parent_worktree.is_some() && call.is_top_level {
         return Err(invalid("--parent-worktree and --no-parent exclude each other."));
     }
-    let setup_state = setup_state(call.setup.as_deref())?;
+    let mut asked = setup::asked(call.setup.as_deref(), SetupChoice::Inherit, call.agent_startup.as_deref())?;
+    if call.agent.is_none() {
+        // A person's shell waits for nothing.
+        asked.startup = Some(AgentStartup::StartImmediately);
+    }
     let repo = repo_for_new(cx, call.repo.as_deref())?;
     let parent = match (call.parent_worktree.as_deref(), call.is_top_level) {
         (Some(selector), _) => Some(select::worktree(cx, selector)?.id),
@@ -65,14 +47,15 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
         parent_worktree_id: parent,
         agent,
         prompt: call.prompt,
-        setup_state,
+        setup: asked.choice,
+        startup: asked.startup,
         worktree_id: None,
         head: None,
         terminal_id: None,
         error: None,
     };
     let wish = wish(&repo, &call.name, call.branch, call.base_branch)?;
-    if let Some(ask) = preview(cx, &wish)? {
+    if let Some(ask) = preview(cx, &wish, asked)? {
         return Ok(ask);
     }
     let effect = Effect::CreateWorktree(wish);
@@ -92,15 +75,6 @@ fn as_bad_argument(error: OpError) -> OpError {
     }
 }
 
-/// `run`, `skip` or `inherit`; no repository has scripts that this build would run.
-pub fn setup_state(setup: Option<&str>) -> Result<String, OpError> {
-    match setup {
-        None | Some("run" | "inherit") => Ok(String::from("not_configured")),
-        Some("skip") => Ok(String::from("skipped")),
-        Some(_) => Err(invalid("--setup must be run, skip or inherit.")),
-    }
-}
-
 /// The repository of a new worktree; a plain folder has none.
 pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
     let repo = select::repo(cx, selector)?;
@@ -117,10 +91,13 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
 }
 
 /// Refuses a worktree that git cannot make while that still costs nothing. `Some`: git was not asked yet.
-pub fn preview(cx: &mut Cx<'_>, wish: &CreateWorktree) -> Result<Option<Answer>, OpError> {
-    match look::look(cx, Look::Worktree(Box::new(wish.clone())))? {
-        Sight::Seen(Seen::Worktree(asked)) if asked.is_same_for_git(wish) => Ok(None),
-        Sight::Seen(Seen::Worktree(_)) => Ok(Some(Answer::Look(Look::Worktree(Box::new(wish.clone()))))),
+pub fn preview(cx: &mut Cx<'_>, wish: &CreateWorktree, asked: Asked) -> Result<Option<Answer>, OpError> {
+    let wanted = || Look::Worktree(Box::new(wish.clone()));
+    match look::look(cx, wanted())? {
+        Sight::Seen(Seen::Worktree { wish: seen, project }) if seen.is_same_for_git(wish) => {
+            setup::check_decided(cx, wish, &project, asked).map(|()| None)
+        }
+        Sight::Seen(Seen::Worktree { .. }) => Ok(Some(Answer::Look(wanted()))),
         Sight::Seen(_) => Err(look::mismatch()),
         Sight::Ask(answer) => Ok(Some(answer)),
     }
@@ -158,43 +135,4 @@ fn lineage_parent(cx: &mut Cx<'_>, caller: &Caller, repo: &Repo) -> Result<Optio
     }
     let own = terminal::create::own_worktree(cx, caller)?;
     Ok((own.repo_id == repo.id).then_some(own.id))
-}
-
-/// The reply of a `worktree create`, from what its effects left in `then`.
-pub fn made(cx: &Cx<'_>, then: &Value) -> Result<Answer, OpError> {
-    let wanted: Wanted =
-        serde_json::from_value(then.clone()).map_err(|error| OpError::Bug(error.to_string()))?;
-    if let Some((code, message)) = wanted.error {
-        let code = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
-        return Err(refuse(code.copied().unwrap_or(ErrorCode::WorktreeFailed), message)
-            .next_step("orca worktree list --json")
-            .into());
-    }
-    let worktree = wanted.worktree_id.as_deref().map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten();
-    let worktree = worktree.ok_or_else(|| OpError::Bug(String::from("the worktree is not there")))?;
-    let opened = wanted.terminal_id.as_ref().map(|id| caller::named_terminal(cx, id.as_str())).transpose()?;
-    let failed = opened.filter(|terminal| terminal.life == TerminalLife::Failed);
-    let warnings = failed.map(|terminal| {
-        let why = terminal.title.unwrap_or_default();
-        format!(
-            "The worktree stands, but {} did not start: {why}",
-            wanted.agent.as_deref().unwrap_or("its shell")
-        )
-    });
-    let mut row = view::worktree(&cx.tx, &worktree)?;
-    row.git = Some(GitRow {
-        branch: worktree.branch.clone(),
-        is_merged: wanted.head == worktree.base_commit,
-        head: wanted.head,
-        base: worktree.base_ref.clone(),
-        ..GitRow::default()
-    });
-    reply(&WorktreeMade {
-        lineage: worktree.parent_worktree_id.clone().map(|parent_worktree_id| Lineage { parent_worktree_id }),
-        worktree: row,
-        warnings: warnings.into_iter().collect(),
-        setup_state: wanted.setup_state,
-        startup_terminal: wanted.terminal_id.clone().map(|handle| StartupTerminal { handle }),
-        agent_terminal_handle: wanted.terminal_id.filter(|_| wanted.agent.is_some()),
-    })
 }

@@ -1,9 +1,10 @@
-//! Worktree verbs: list, show, current and set are here; [`create`], [`remove`] and [`ps`] have files of
-//! their own.
+//! Worktree verbs: list, show, current and set are here; [`create`] and what then [`stand`]s, [`remove`]
+//! and [`ps`] have files of their own.
 
 pub mod create;
 pub mod ps;
 pub mod remove;
+pub mod stand;
 
 use super::caller;
 use super::cx::{Answer, Cx};

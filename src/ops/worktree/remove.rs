@@ -4,9 +4,10 @@
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
-use crate::model::effect::{Effect, OpenEffect, Outcome, RemoveWorktree};
+use crate::model::effect::{ArchiveWish, Effect, OpenEffect, Outcome, RemoveWorktree};
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::Repo;
+use crate::model::setup::{self, Setup};
 use crate::model::terminal::Terminal;
 use crate::model::worker::Worker;
 use crate::model::worktree::Worktree;
@@ -56,12 +57,16 @@ pub fn remove(cx: &mut Cx<'_>, call: WorktreeRemove) -> Result<Answer, OpError> 
     }
     let wish = RemoveWorktree {
         worktree_id: worktree.id.clone(),
-        repo_id: repo.id,
-        repo_path: repo.path,
         path: worktree.path.clone(),
         made_branch: worktree.made_branch.clone(),
         discards_work: call.is_forced,
         terminals,
+        archive: call.runs_hooks.then(|| ArchiveWish {
+            variables: setup::variables(&repo, &worktree.path),
+            settings: repo.hook_settings.clone(),
+        }),
+        repo_id: repo.id,
+        repo_path: repo.path,
     };
     let effect = cx.request(Effect::RemoveWorktree(wish), None, None)?;
     Ok(wait(cx, effect, &worktree))
@@ -137,6 +142,7 @@ fn forget(cx: &mut Cx<'_>, worktree: &Worktree, kept: Option<&str>) -> Result<()
         child.parent_worktree_id.clone_from(&worktree.parent_worktree_id);
         cx.tx.put(&child)?;
     }
+    cx.tx.delete::<Setup>(&worktree.id)?;
     cx.tx.delete::<Worktree>(&worktree.id)?;
     let kept = kept.map(|branch| format!("; the branch {} stays", text::one_line(branch)));
     let detail = format!("{}{}", worktree.display_name, kept.unwrap_or_default());
@@ -160,6 +166,7 @@ pub fn removed(cx: &Cx<'_>, effect: &EffectId, then: &Value) -> Result<Answer, O
                 ErrorCode::WorktreeHoldsWork => {
                     format!("orca worktree rm --worktree {quoted} --force --json")
                 }
+                ErrorCode::HooksNotApproved => String::from("orca repo hooks show"),
                 _ => format!("orca worktree show --worktree {quoted} --json"),
             };
             Err(refuse(code, message).next_step(again).into())

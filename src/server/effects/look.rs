@@ -1,6 +1,6 @@
 //! Looking at repositories for verbs: read only, on a thread of its own.
 
-use super::{WorktreePlaces, worktree};
+use super::{WorktreePlaces, project, worktree};
 use crate::git::refs::{resolve_base, search};
 use crate::git::status::{WorktreeStatus, status};
 use crate::git::{self, GitError};
@@ -16,10 +16,10 @@ const N_SIDE_BY_SIDE: usize = 4;
 /// Looks.
 pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBody> {
     match wanted {
-        Look::Worktree(wish) => match worktree::refusal(places, &wish) {
-            Some(refusal) => Err(refusal),
-            None => Ok(Seen::Worktree(wish)),
-        },
+        Look::Worktree(wish) => {
+            let project = worktree::foresee(places, &wish)?;
+            Ok(Seen::Worktree { wish, project })
+        }
         Look::Refs { repo, query, limit } => {
             let (found, is_truncated) = search(Path::new(&repo), &query, limit).map_err(body)?;
             let refs = found.into_iter().map(|found| RefDetail { name: found.name, commit: found.commit });
@@ -27,6 +27,11 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
         }
         Look::Base { repo, name } => {
             resolve_base(Path::new(&repo), Some(&name)).map(|_| Seen::Base).map_err(body)
+        }
+        Look::Project { repo, base } => {
+            let repo = Path::new(&repo);
+            let base = resolve_base(repo, base.as_deref()).map_err(body)?;
+            Ok(Seen::Project(project::at(repo, &base.name, &base.commit).model()))
         }
         Look::Trees(trees) => Ok(Seen::Trees(see_trees(&trees))),
     }

@@ -2,6 +2,7 @@
 //! in an outcome that goes back to the engine.
 
 mod look;
+mod project;
 mod prompt;
 mod terminal;
 mod worktree;
@@ -77,7 +78,7 @@ impl Effects {
             Effect::CreateWorktree(wish) => {
                 worktree::create(&self.worktrees, open.id.as_str(), &self.terminals, wish)
             }
-            Effect::RemoveWorktree(wish) => worktree::remove(&self.terminals, wish),
+            Effect::RemoveWorktree(wish) => worktree::remove(open.id.as_str(), &self.terminals, wish),
             Effect::SpawnTerminal { .. } => {
                 terminal.map_or_else(gone, |row| terminal::spawn(&self.program, &self.terminals, &row))
             }

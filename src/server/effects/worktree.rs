@@ -2,12 +2,15 @@
 //! run after a crash finds the same name and folder instead of the next free one.
 
 use super::WorktreePlaces;
+use super::project::{self, NotArchived};
+use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
 use crate::git::name::{PlanRequest, plan};
 use crate::git::refs::resolve_base;
 use crate::git::worktree::{AddRequest, NewBranch, RemoveRequest, add};
 use crate::git::{self, GitError};
-use crate::model::effect::{CreateWorktree, NewCheckout, Outcome, RemoveWorktree};
+use crate::model::effect::{ArchiveWish, CreateWorktree, NewCheckout, Outcome, RemoveWorktree};
+use crate::model::setup::Project;
 use crate::proto::error::ErrorBody;
 use crate::server::peer;
 use crate::server::terminals::Terminals;
@@ -37,7 +40,7 @@ pub(super) fn create(
     terminals: &Terminals,
     wish: &CreateWorktree,
 ) -> Outcome {
-    let note = terminals.state_dir().root().join("terminals").join(format!("{effect}.json"));
+    let note = note(terminals, effect);
     let outcome = decide(places, &note, wish).and_then(|decided| {
         let request = AddRequest {
             repo: Path::new(&wish.repo_path),
@@ -50,6 +53,8 @@ pub(super) fn create(
             },
         };
         let added = add(&request)?;
+        let project = project::at(&added.path, &decided.base_ref, &added.head);
+        let warnings = project.furnish(Path::new(&wish.repo_path), &added.path);
         Ok(Outcome::WorktreeCreated(NewCheckout {
             path: added.path.to_string_lossy().into_owned(),
             branch: decided.branch,
@@ -57,9 +62,50 @@ pub(super) fn create(
             base_ref: decided.base_ref,
             base_commit: decided.base_commit,
             head: added.head,
+            project: project.model(),
+            warnings,
         }))
     });
     outcome.unwrap_or_else(|error| failed(&error))
+}
+
+/// Where an effect keeps what a second run has to know.
+fn note(terminals: &Terminals, effect: &str) -> PathBuf {
+    terminals.state_dir().root().join("terminals").join(format!("{effect}.json"))
+}
+
+/// Runs the archive script, unless an earlier run of this effect did. A failure stops the removal; where
+/// work may go it is only told.
+fn archive_once(
+    note: &Path,
+    archive: &ArchiveWish,
+    path: &Path,
+    goes_on: bool,
+) -> Result<Option<String>, Outcome> {
+    if note.exists() {
+        return Ok(None);
+    }
+    if !path.is_dir() {
+        return Ok(Some(String::from("The archive script did not run: the folder is gone.")));
+    }
+    match project::archive(archive, path, note) {
+        Ok(()) => {
+            // Without the note a crash at just this point runs it a second time.
+            drop(std::fs::write(note, "\"archived\""));
+            Ok(None)
+        }
+        Err(NotArchived::Unapproved) => Err(Outcome::Failed {
+            code: ErrorCode::HooksNotApproved.to_string(),
+            message: String::from(
+                "Nobody approved the archive script of this repository; nothing was removed.",
+            ),
+        }),
+        Err(NotArchived::Failed(why)) if goes_on => Ok(Some(format!("The archive script failed: {why}"))),
+        Err(NotArchived::Failed(why)) => Err(Outcome::Failed {
+            code: ErrorCode::WorktreeFailed.to_string(),
+            message: format!("The archive script failed, so nothing was removed: {why}"),
+        }),
+    }
 }
 
 fn failed(error: &GitError) -> Outcome {
@@ -68,7 +114,7 @@ fn failed(error: &GitError) -> Outcome {
 }
 
 /// Removes a worktree, once the terminals that are being closed for it have ended.
-pub(super) fn remove(terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
+pub(super) fn remove(effect: &str, terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
     let mut warnings = Vec::new();
     let is_running = |id: &&TerminalId| terminals.is_running(id);
     let since = Instant::now();
@@ -87,6 +133,13 @@ pub(super) fn remove(terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
         // The whole repository went by hand, and all of its worktrees with it.
         return Outcome::WorktreeRemoved { was_there: false, preserved_branch: None, warnings };
     }
+    if let Some(archive) = &wish.archive {
+        let note = note(terminals, effect);
+        match archive_once(&note, archive, path, wish.discards_work) {
+            Ok(warning) => warnings.extend(warning),
+            Err(refused) => return refused,
+        }
+    }
     let made_branch = wish.made_branch.as_deref();
     let request = RemoveRequest { repo, path, made_branch, discards_work: wish.discards_work };
     match git::worktree::remove(&request) {
@@ -99,14 +152,15 @@ pub(super) fn remove(terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
     }
 }
 
-/// Why git cannot make this worktree now; None where it can. Changes nothing.
-pub(super) fn refusal(places: &WorktreePlaces, wish: &CreateWorktree) -> Option<ErrorBody> {
-    let error = plan_for(places, wish).err()?;
-    Some(
+/// What the `orca.yaml` of this worktree would say, or why git cannot make it now. Changes nothing.
+pub(super) fn foresee(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Project, ErrorBody> {
+    let decided = plan_for(places, wish).map_err(|error| {
         ErrorBody::new(error.code(), error.to_string())
             .with("effectsApplied", false)
-            .next_step(error.next_step()),
-    )
+            .next_step(error.next_step())
+    })?;
+    let repo = Path::new(&wish.repo_path);
+    Ok(project::at(repo, &decided.base_ref, &decided.base_commit).model())
 }
 
 /// The name that was decided before a crash, else one that is free now.

@@ -187,6 +187,7 @@ fn worker_of(dispatch: &Dispatch) -> Worker {
             display_name: None,
             comment: None,
             setup: None,
+            agent_startup: None,
             timeout_ms: 120_000,
             is_reused_terminal: false,
         },

@@ -12,6 +12,7 @@ use orca::model::dispatch::Dispatch;
 use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
 use orca::model::message::Mailbox;
+use orca::model::setup::Project;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
 use orca::ops::cx::{
@@ -55,6 +56,8 @@ pub struct SetWorld {
     pub output: BTreeMap<TerminalId, OutputPage>,
     /// What git says to the next wish for a worktree.
     pub git_refusal: Option<ErrorBody>,
+    /// What the `orca.yaml` of every commit says.
+    pub project: Project,
 }
 
 impl Living for SetWorld {
@@ -91,10 +94,11 @@ enum Unmade {
 }
 
 /// What there is to see: every worktree is clean and on the branch `seen`, and the only ref is `main`.
-fn see(look: Look, refusal: Option<ErrorBody>) -> Result<Seen, ErrorBody> {
+fn see(look: Look, refusal: Option<ErrorBody>, project: &Project) -> Result<Seen, ErrorBody> {
     let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
     match look {
-        Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree(wish)), Err),
+        Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
+        Look::Project { .. } => Ok(Seen::Project(project.clone())),
         Look::Refs { query, .. } => {
             let refs = if main.name.contains(&query) { vec![main] } else { Vec::new() };
             Ok(Seen::Refs { refs, is_truncated: false })
@@ -224,7 +228,7 @@ impl World {
         };
         let mut answer = attempt(self, caller.clone());
         if let Err(Unmade::Look(look)) = answer {
-            caller.seen = Some(see(look, refusal));
+            caller.seen = Some(see(look, refusal, &self.living.project));
             // What was not made takes no ids from what is.
             self.ids = ids;
             answer = attempt(self, caller.clone());
@@ -297,6 +301,8 @@ impl World {
                     base_ref: wish.base.clone().unwrap_or_else(|| String::from("main")),
                     base_commit: String::from("0123456"),
                     head: String::from("0123456"),
+                    project: self.living.project.clone(),
+                    warnings: Vec::new(),
                 }),
             ),
             Effect::RemoveWorktree(wish) => (

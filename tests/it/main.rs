@@ -5,6 +5,7 @@
 mod agents;
 mod crash;
 mod holder;
+mod hooks;
 mod lifecycle;
 mod mail;
 mod nudge;

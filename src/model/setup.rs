@@ -8,7 +8,6 @@ use crate::base::id::{DispatchId, RepoId, TerminalId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Digest as _;
-use std::fmt::Write as _;
 
 words! {
     /// How the setup of a worktree stands (contract 5.5; `awaiting_approval` is ours).
@@ -66,11 +65,7 @@ impl Script {
     /// What an approval of exactly this text is recorded as.
     pub fn hash(&self) -> String {
         let digest = sha2::Sha256::digest(self.text.as_bytes());
-        digest.iter().fold(String::new(), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            drop(write!(hex, "{byte:02x}"));
-            hex
-        })
+        digest.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
     /// Whether it may run: it is the person's own, or they approved its text.

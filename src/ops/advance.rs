@@ -10,7 +10,7 @@ use super::{caller, setup, terminal, view, worktree};
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
-use crate::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
+use crate::model::effect::{Effect, OpenEffect, Outcome};
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::resource::{Ownership, ReleaseState};

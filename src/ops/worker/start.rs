@@ -17,7 +17,7 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::dispatch::{self, NewAttempt};
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::{setup, task, view};
+use crate::ops::{setup, task, view, worktree};
 use crate::proto::task::TaskCreate;
 use crate::proto::worker::WorkerStart;
 

@@ -222,7 +222,7 @@ mod tests {
             std::fs::create_dir_all(folder).unwrap();
         }
         std::fs::write(root.join(".env"), "secret").unwrap();
-        std::fs::set_permissions(root.join(".env"), PermissionsExt::from_mode(0o600)).unwrap();
+        std::fs::set_permissions(root.join(".env"), std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::write(root.join("conf/local.toml"), "new").unwrap();
         std::fs::write(dir.path().join("outside/f"), "x").unwrap();
         symlink(".env", root.join("inner")).unwrap();

@@ -47,6 +47,16 @@ fn tree(sandbox: &Sandbox, name: &str) -> PathBuf {
     PathBuf::from(shown["worktree"]["path"].as_str().unwrap())
 }
 
+/// Waits until the setup script of the worktree `w` runs.
+fn wait_for_setup(sandbox: &Sandbox) {
+    let is_setup = |row: &&Value| row["title"] == "setup w" && row["connected"] == true;
+    let list = || sandbox.ask(&["terminal", "list"])["terminals"].clone();
+    until(
+        || list().as_array().unwrap().iter().find(is_setup).map(drop),
+        || format!("{}\n{}", list(), sandbox.log()),
+    );
+}
+
 #[test]
 fn nothing_of_a_repository_runs_before_a_person_approved_that_text() {
     let sandbox = with_hooks("scripts:\n  setup: echo \"$ORCA_WORKSPACE_NAME in $PWD\" > made-by-setup\n");
@@ -110,20 +120,8 @@ fn the_agent_starts_after_setup_and_its_own_time_begins_then() {
         "--json",
     ];
     let child = sandbox.command(&words).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let setup = until(
-        || {
-            let terminals = sandbox.ask(&["terminal", "list"]);
-            let found = terminals["terminals"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .find(|row| row["title"] == "setup w")
-                .cloned();
-            found.filter(|row| row["status"] == "running" || row["connected"] == true)
-        },
-        || sandbox.log(),
-    );
-    assert!(!tree(&sandbox, "w").join("seen").exists(), "{setup}");
+    wait_for_setup(&sandbox);
+    assert!(!tree(&sandbox, "w").join("seen").exists());
     std::fs::write(&go, "").unwrap();
     let output = child.wait_with_output().unwrap();
     let envelope: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -185,13 +183,7 @@ fn a_killed_server_goes_on_with_setup_and_then_the_agent() {
         "--json",
     ];
     let child = sandbox.command(&words).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    until(
-        || {
-            let list = sandbox.ask(&["orchestration", "worker-list"]);
-            (list["workers"][0]["stage"] == "setup_wait" && tree(&sandbox, "w").exists()).then_some(())
-        },
-        || sandbox.log(),
-    );
+    wait_for_setup(&sandbox);
     sandbox.kill_server();
     std::fs::write(&go, "").unwrap();
     let output = child.wait_with_output().unwrap();

@@ -44,7 +44,7 @@ words! {
 }
 
 /// What this machine's person set for the scripts of a repository. Never written into the repository.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct HookSettings {
     pub setup_script: Option<String>,

@@ -5,6 +5,7 @@ use super::repo::{AgentStartup, CommandSource, HookSettings, Repo, SetupRunPolic
 use super::words;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RepoId, TerminalId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Digest as _;
@@ -42,7 +43,7 @@ words! {
 }
 
 /// What the `orca.yaml` of a commit says.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Project {
     /// `<ref>:orca.yaml`, where there is one.

@@ -237,7 +237,8 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::RepoSearchRefs(call) => repo::search_refs(cx, call),
         AnyCall::HooksShow(call) => hooks::show(cx, call),
         AnyCall::HooksSet(call) => hooks::set(cx, call),
-        AnyCall::HooksDecide(call) => hooks::decide(cx, call),
+        AnyCall::HooksApprove(call) => hooks::approve(cx, call),
+        AnyCall::HooksReject(call) => hooks::reject(cx, call),
 
         // Worktree
         AnyCall::WorktreeCreate(call) => worktree::create::create(cx, call),

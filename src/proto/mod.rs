@@ -168,7 +168,8 @@ calls! {
     RepoSearchRefs(repo::RepoSearchRefs),
     HooksShow(repo::HooksShow),
     HooksSet(repo::HooksSet),
-    HooksDecide(repo::HooksDecide),
+    HooksApprove(repo::HooksApprove),
+    HooksReject(repo::HooksReject),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),

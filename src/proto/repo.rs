@@ -99,7 +99,7 @@ pub struct HooksShow {
 }
 
 /// The reply of `repo hooks show` and `repo hooks set`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hooks {
     pub repo_id: RepoId,
@@ -114,7 +114,7 @@ pub struct Hooks {
 }
 
 /// What runs around a new worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EffectiveHooks {
     pub setup: Vec<ScriptRow>,
@@ -126,7 +126,7 @@ pub struct EffectiveHooks {
 }
 
 /// One script and whether it may run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScriptRow {
     pub origin: ScriptOrigin,
@@ -150,18 +150,25 @@ pub struct HooksSet {
     pub from: Option<String>,
 }
 
-/// `repo hooks approve` and `repo hooks reject`: a person's word on one exact text.
+/// `repo hooks approve`: a person's yes to one exact text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct HooksDecide {
+#[serde(default)]
+pub struct HooksApprove {
     pub repo: Option<String>,
     /// The text's hash, at least its first 12 digits; without it the texts are shown.
     pub hash: Option<String>,
-    pub is_rejected: bool,
+}
+
+/// `repo hooks reject`: a person's no.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HooksReject {
+    pub repo: Option<String>,
+    pub hash: Option<String>,
 }
 
 /// The reply of `repo hooks approve` and `repo hooks reject`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HooksDecided {
     pub script: ScriptRow,
@@ -171,7 +178,8 @@ pub struct HooksDecided {
 
 call!(HooksShow, "repo.hooksShow", Mutation, Hooks, needs_place: true);
 call!(HooksSet, "repo.hooksSet", Mutation, Hooks, needs_place: true);
-call!(HooksDecide, "repo.hooksDecide", Mutation, HooksDecided, needs_place: true);
+call!(HooksApprove, "repo.hooksApprove", Mutation, HooksDecided, needs_place: true);
+call!(HooksReject, "repo.hooksReject", Mutation, HooksDecided, needs_place: true);
 call!(RepoList, "repo.list", Read, Repos);
 call!(RepoShow, "repo.show", Mutation, OneRepo, needs_place: true);
 call!(RepoAdd, "repo.add", Mutation, OneRepo, needs_place: true);

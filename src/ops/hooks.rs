@@ -13,7 +13,9 @@ use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, Message};
 use crate::model::repo::{AgentStartup, CommandSource, HookSettings, Repo, SetupRunPolicy};
 use crate::model::setup::{self as rules, Project, Script, ScriptOrigin, Setup};
-use crate::proto::repo::{EffectiveHooks, Hooks, HooksDecide, HooksDecided, HooksSet, HooksShow, ScriptRow};
+use crate::proto::repo::{
+    EffectiveHooks, Hooks, HooksApprove, HooksDecided, HooksReject, HooksSet, HooksShow, ScriptRow,
+};
 
 /// The longest script of this machine, in bytes.
 const MAX_SCRIPT_BYTES: usize = 64 << 10;
@@ -138,8 +140,29 @@ fn own_script(flag: &str, script: String) -> Result<String, OpError> {
     Ok(script)
 }
 
-/// `repo hooks approve` and `repo hooks reject`.
-pub fn decide(cx: &mut Cx<'_>, call: HooksDecide) -> Result<Answer, OpError> {
+/// `repo hooks approve`.
+pub fn approve(cx: &mut Cx<'_>, call: HooksApprove) -> Result<Answer, OpError> {
+    decide(cx, call.repo.as_deref(), call.hash.as_deref(), Verdict::Approved)
+}
+
+/// `repo hooks reject`.
+pub fn reject(cx: &mut Cx<'_>, call: HooksReject) -> Result<Answer, OpError> {
+    decide(cx, call.repo.as_deref(), call.hash.as_deref(), Verdict::Rejected)
+}
+
+/// A person's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Approved,
+    Rejected,
+}
+
+fn decide(
+    cx: &mut Cx<'_>,
+    selector: Option<&str>,
+    hash: Option<&str>,
+    verdict: Verdict,
+) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, None, None)?;
     if let Some(terminal) = caller.terminal.filter(|terminal| terminal.agent.is_some()) {
         let message = format!(
@@ -148,7 +171,7 @@ pub fn decide(cx: &mut Cx<'_>, call: HooksDecide) -> Result<Answer, OpError> {
         );
         return Err(refuse(ErrorCode::HooksNotApproved, message).next_step("orca repo hooks show").into());
     }
-    let mut repo = git_repo(cx, call.repo.as_deref())?;
+    let mut repo = git_repo(cx, selector)?;
     let project = match project(cx, &repo)? {
         Ok(project) => project,
         Err(answer) => return Ok(answer),
@@ -160,28 +183,30 @@ pub fn decide(cx: &mut Cx<'_>, call: HooksDecide) -> Result<Answer, OpError> {
             known.push(script);
         }
     }
-    let script = named(&repo, &known, &call)?;
+    let script = named(&repo, &known, hash, verdict)?;
     let hash = script.hash();
-    if !call.is_rejected && !repo.hook_settings.approved.contains(&hash) {
-        repo.hook_settings.approved.push(hash.clone());
-        let n_over = repo.hook_settings.approved.len().saturating_sub(MAX_APPROVED);
-        repo.hook_settings.approved.drain(..n_over);
-    }
-    if call.is_rejected {
-        repo.hook_settings.approved.retain(|known| *known != hash);
-    }
+    let approved = &mut repo.hook_settings.approved;
+    approved.retain(|known| *known != hash);
+    let word = match verdict {
+        Verdict::Approved => {
+            approved.push(hash.clone());
+            let n_over = approved.len().saturating_sub(MAX_APPROVED);
+            approved.drain(..n_over);
+            "approved"
+        }
+        Verdict::Rejected => "rejected",
+    };
     cx.tx.put(&repo)?;
-    let word = if call.is_rejected { "rejected" } else { "approved" };
     let detail = format!("{}: a script {word} ({})", repo.display_name, setup::short(&hash));
     cx.emit(Fact::new(EventKind::HooksDecided, detail))?;
     mark_decided(cx, &hash)?;
-    let n_released = setup::decided(cx, &repo, &hash, !call.is_rejected)?;
+    let n_released = setup::decided(cx, &repo, &hash, verdict == Verdict::Approved)?;
     reply(&HooksDecided { script: row(script, &repo.hook_settings), n_released })
 }
 
 /// The text that the call names; without a name it is told which there are, in full.
-fn named(repo: &Repo, known: &[Script], call: &HooksDecide) -> Result<Script, OpError> {
-    let wanted = call.hash.as_deref().unwrap_or_default();
+fn named(repo: &Repo, known: &[Script], hash: Option<&str>, verdict: Verdict) -> Result<Script, OpError> {
+    let wanted = hash.unwrap_or_default();
     let is_long_enough = wanted.len() >= MIN_HASH_DIGITS;
     if let Some(script) = known.iter().find(|script| is_long_enough && script.hash().starts_with(wanted)) {
         return Ok(script.clone());
@@ -192,7 +217,7 @@ fn named(repo: &Repo, known: &[Script], call: &HooksDecide) -> Result<Script, Op
             .next_step(show)
             .into());
     }
-    let said = match &call.hash {
+    let said = match hash {
         None => String::from("Say with --hash which text."),
         Some(hash) => format!("No script has the hash {:?}.", text::cut_chars(&text::one_line(hash), 70)),
     };
@@ -202,8 +227,10 @@ fn named(repo: &Repo, known: &[Script], call: &HooksDecide) -> Result<Script, Op
     let mut body = refuse(ErrorCode::InvalidArgument, message).next_step(show);
     for script in known {
         let command = setup::approve_command(repo, &script.hash());
-        body =
-            body.next_step(if call.is_rejected { command.replace(" approve ", " reject ") } else { command });
+        body = body.next_step(match verdict {
+            Verdict::Approved => command,
+            Verdict::Rejected => command.replace(" approve ", " reject "),
+        });
     }
     Err(body.into())
 }

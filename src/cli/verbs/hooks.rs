@@ -5,7 +5,7 @@ use crate::base::text::many_lines;
 use crate::cli::args::{FromArg, RetryArg, text_or_file};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
-use crate::proto::repo::{Hooks, HooksDecide, HooksDecided, HooksSet, HooksShow, ScriptRow};
+use crate::proto::repo::{Hooks, HooksApprove, HooksDecided, HooksReject, HooksSet, HooksShow, ScriptRow};
 use clap::{Args, Subcommand};
 
 /// `orca repo hooks …`.
@@ -159,12 +159,6 @@ pub struct TextArg {
     retry: RetryArg,
 }
 
-impl TextArg {
-    fn decide(&self, is_rejected: bool) -> HooksDecide {
-        HooksDecide { repo: self.which.repo.clone(), hash: self.hash.clone(), is_rejected }
-    }
-}
-
 /// Lets a script of the repository run, this exact text and no other; worktrees that wait for it go on.
 /// A person's command: agents are refused.
 #[derive(Debug, Args)]
@@ -175,9 +169,9 @@ pub struct HooksApproveArgs {
 }
 
 impl Verb for HooksApproveArgs {
-    type Call = HooksDecide;
-    fn call(&self) -> Result<HooksDecide, ErrorBody> {
-        Ok(self.text.decide(false))
+    type Call = HooksApprove;
+    fn call(&self) -> Result<HooksApprove, ErrorBody> {
+        Ok(HooksApprove { repo: self.text.which.repo.clone(), hash: self.text.hash.clone() })
     }
     fn text(&self, reply: &HooksDecided) -> String {
         decided("approved", reply)
@@ -196,9 +190,9 @@ pub struct HooksRejectArgs {
 }
 
 impl Verb for HooksRejectArgs {
-    type Call = HooksDecide;
-    fn call(&self) -> Result<HooksDecide, ErrorBody> {
-        Ok(self.text.decide(true))
+    type Call = HooksReject;
+    fn call(&self) -> Result<HooksReject, ErrorBody> {
+        Ok(HooksReject { repo: self.text.which.repo.clone(), hash: self.text.hash.clone() })
     }
     fn text(&self, reply: &HooksDecided) -> String {
         decided("rejected", reply)

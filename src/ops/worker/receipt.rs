@@ -110,7 +110,11 @@ fn receipt(
         timeout_ms,
         effects: worker.effects.clone(),
         warning: None,
-        residual_resources: if state == "ready" { Vec::new() } else { worker.left_behind() },
+        residual_resources: if matches!(state, "ready" | "starting") {
+            Vec::new()
+        } else {
+            worker.left_behind()
+        },
         next_commands,
     }
 }

@@ -81,7 +81,7 @@ fn archive_once(
     archive: &ArchiveWish,
     path: &Path,
     goes_on: bool,
-) -> Result<Option<String>, Outcome> {
+) -> Result<Option<String>, (ErrorCode, String)> {
     if note.exists() {
         return Ok(None);
     }
@@ -94,17 +94,15 @@ fn archive_once(
             drop(std::fs::write(note, "\"archived\""));
             Ok(None)
         }
-        Err(NotArchived::Unapproved) => Err(Outcome::Failed {
-            code: ErrorCode::HooksNotApproved.to_string(),
-            message: String::from(
-                "Nobody approved the archive script of this repository; nothing was removed.",
-            ),
-        }),
+        Err(NotArchived::Unapproved) => {
+            let message = "Nobody approved the archive script of this repository; nothing was removed.";
+            Err((ErrorCode::HooksNotApproved, message.to_owned()))
+        }
         Err(NotArchived::Failed(why)) if goes_on => Ok(Some(format!("The archive script failed: {why}"))),
-        Err(NotArchived::Failed(why)) => Err(Outcome::Failed {
-            code: ErrorCode::WorktreeFailed.to_string(),
-            message: format!("The archive script failed, so nothing was removed: {why}"),
-        }),
+        Err(NotArchived::Failed(why)) => {
+            let message = format!("The archive script failed, so nothing was removed: {why}");
+            Err((ErrorCode::WorktreeFailed, message))
+        }
     }
 }
 
@@ -137,7 +135,7 @@ pub(super) fn remove(effect: &str, terminals: &Terminals, wish: &RemoveWorktree)
         let note = note(terminals, effect);
         match archive_once(&note, archive, path, wish.discards_work) {
             Ok(warning) => warnings.extend(warning),
-            Err(refused) => return refused,
+            Err((code, message)) => return Outcome::Failed { code: code.to_string(), message },
         }
     }
     let made_branch = wish.made_branch.as_deref();

@@ -195,15 +195,16 @@ impl History {
         }
     }
 
-    /// Adds a row of printable ASCII in the default look whose line ends with it.
-    pub(super) fn push_plain(&mut self, text: &str) {
-        let runs = row::plain_run(text.trim_end_matches(' '));
-        if let Some(open) = &mut self.open {
-            open.extend_from_slice(&runs);
-            self.close_open();
+    /// Adds a line of printable ASCII and SGR sequences that begins and ends in the default look.
+    pub(super) fn push_line_alone(&mut self, text: &str, styles: &StyleTable, clusters: &ClusterTable) {
+        let pen = std::mem::take(&mut self.pen);
+        if self.open.is_none() && is_plain(text) {
+            let text = text.trim_end_matches(' ');
+            self.push_line(row::plain_run(text).into_boxed_slice());
         } else {
-            self.push_line(runs.into_boxed_slice());
+            self.push_row(text, false, styles, clusters);
         }
+        self.pen = pen;
     }
 
     fn push_line(&mut self, runs: Box<[u8]>) {

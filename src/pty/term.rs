@@ -152,18 +152,14 @@ impl Term {
     /// Handles as much of `bytes` as can be judged; returns how much that is. The first `n_checked`
     /// bytes of a sequence at the start were searched for its end before.
     pub(super) fn run(&mut self, bytes: &[u8], n_checked: usize) -> usize {
-        let mut at = 0;
-        let mut segment = 0; // start of what the parser has not been given yet
+        let mut at = if skip::is_long(bytes) { self.skip_lines(bytes) } else { 0 };
+        let mut segment = at; // start of what the parser has not been given yet
         while at < bytes.len() {
             let escape = memchr::memchr(ESC, &bytes[at..]).map_or(bytes.len(), |n| at + n);
             if escape > at {
                 let text = &bytes[at..escape];
                 let is_last = escape == bytes.len();
                 if self.is_fast(text, is_last) {
-                    if skip::is_long(text) {
-                        self.feed(&bytes[segment..at]);
-                        segment = at + self.skip_lines(text);
-                    }
                     at = escape - if is_last { scan::utf8_tail(text) } else { 0 };
                     if is_last {
                         break;

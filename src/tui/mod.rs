@@ -126,7 +126,7 @@ impl Screen {
         let mut was_filled = false;
         // When the screen changes by time alone.
         let mut tick_at = Instant::now();
-        // Set from a key until the server's next screen, which shows it most likely.
+        // Set from a key until the next picture of its pane, which shows it most likely.
         let mut is_echo_due = false;
         self.take(Msg::Tick(Clock::System.now()))?;
         while !self.is_over {
@@ -160,8 +160,9 @@ impl Screen {
                             }
                         }
                         // Whoever types sees it at once, also beside a flood.
-                        Msg::Screen { .. }
-                            if self.typist.take_echo_due() | std::mem::take(&mut is_echo_due) =>
+                        Msg::Screen { ref terminal, .. }
+                            if self.model.focus.as_ref() == Some(terminal)
+                                && (self.typist.take_echo_due() | std::mem::take(&mut is_echo_due)) =>
                         {
                             pace.hurry(now);
                         }

@@ -332,6 +332,10 @@ fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_on
     let line = |n: usize| match n % 97 {
         96 => format!("{n} is far too long for the width of this terminal, so that it wraps\r\n"),
         60 => format!("{n} ends without a return\n"),
+        55 => format!("{n} \x1b[9mstruck\x1b[m\r\n"),
+        10..20 => {
+            format!("\x1b[1;31m{n}\x1b[0m \x1b[48;5;20m{}\x1b[m\x1b[7m  \x1b[m  \r\n", "y".repeat(n % 9))
+        }
         50 => String::from("\r\n"),
         _ => format!("{n} {}\r\n", "x".repeat(n % 30)),
     };
@@ -341,6 +345,10 @@ fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_on
         ("\x1b[3;5Hfirst", 50),
         ("\x1b[31mred\x1b[m and \x1b[7mmore\x1b[m\r\n\x1b[9;1H", 50),
         ("\x1b[2;6r", 50),
+        ("\x1b[9m", 50),
+        ("\x1b[4h", 50),
+        ("日本", 50),
+        ("\x1b[35m\x1b[m", 97),
         ("\x1b[44m", 50),
         ("\x1b[1m", 50),
         ("\x1b[?1049h", 50),

@@ -154,12 +154,7 @@ impl Desk<'_> {
         let n_queued = crate::client::spool::n_waiting(place);
         let status = Status::not_running(&place.dir.root().display().to_string(), n_queued);
         self.out.local(self.is_json, &status, |status| {
-            format!(
-                "no server runs in {}{}
-",
-                status.state_dir,
-                queued_text(status)
-            )
+            format!("no server runs in {}{}\n", status.state_dir, queued_text(status))
         })
     }
 

@@ -131,13 +131,14 @@ impl Client {
                     self.connection = Some(connection);
                     return Ok(response);
                 }
-                Err(error) => {
-                    reason = Some(error.to_string());
+                Err(error) if is_pause(&error) => {
+                    reason = Some(format!("it said nothing for {} s", silence.as_secs()));
                     // One that hangs would only be asked in vain again.
-                    if is_pause(&error) && is_kept(request) {
+                    if is_kept(request) {
                         break;
                     }
                 }
+                Err(error) => reason = Some(error.to_string()),
             }
         }
         let error = self.lost(request, reason.as_deref().unwrap_or("the connection broke"));

@@ -192,6 +192,27 @@ pub struct Answered {
     pub next_steps: Vec<String>,
 }
 
+/// What `ask` prints where no server answered (contract 4.11): the question stays open, or is put as soon
+/// as a server runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokenOff {
+    /// Always null.
+    pub answer: Option<String>,
+    /// The question, where `--resume` named it.
+    pub message_id: Option<String>,
+    pub thread_id: Option<String>,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub connection_lost: bool,
+    pub timeout_ms: u64,
+    /// The call is kept on disk for the next server.
+    pub queued: bool,
+    /// For `--retry-request`, which goes on waiting.
+    pub request_id: String,
+    pub next_steps: Vec<String>,
+}
+
 call!(Send, "orchestration.send", Mutation, Sent);
 call!(Reply, "orchestration.reply", Mutation, Replied);
 call!(Inbox, "orchestration.inbox", Read, Mail);

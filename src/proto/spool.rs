@@ -9,6 +9,7 @@ use super::Call as _;
 use super::envelope::Request;
 use super::mail::{Ask, Check, Reply, Send};
 use crate::base::clock::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -48,7 +49,7 @@ pub struct SpoolVersion {
 }
 
 /// What a command says whose call is kept: `result` of its envelope.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Queued {
     /// Always true.

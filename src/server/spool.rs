@@ -37,7 +37,7 @@ const CALM: Duration = Duration::from_secs(1);
 /// The time between two looks while something came lately or somebody waits.
 const BUSY: Duration = Duration::from_millis(25);
 /// How long after a call the next one is expected.
-const BUSY_FOR: Duration = Duration::from_secs(10);
+const BUSY_FOR: Duration = Duration::from_secs(5);
 /// What was never finished or never fetched goes after this many seconds.
 const LEFT_OVER_S: i64 = 24 * 3600;
 

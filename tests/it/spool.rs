@@ -1,6 +1,7 @@
 //! Mail while no server can be reached, and mail of processes that may not open sockets.
 
 use crate::support::sandbox::{Sandbox, is_running, kill, orca};
+use crate::support::schema;
 use crate::support::wait::until;
 use orca::base::path::StateDir;
 use orca::proto::spool::{CALL_ENDING, MAX_CALLS, QUEUED_EXIT, call_name};
@@ -59,6 +60,12 @@ impl Team {
     }
 }
 
+/// Holds what a verb printed against its schema.
+fn check_schema(verb: &str, output: &Output) {
+    let words = ["orca", "orchestration", verb].map(String::from);
+    schema::check_printed(&words, std::str::from_utf8(&output.stdout).unwrap());
+}
+
 fn parsed(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
 }
@@ -67,6 +74,7 @@ fn parsed(output: &Output) -> Value {
 fn queue(mut command: Command) -> Value {
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(i32::from(QUEUED_EXIT)), "{output:?}");
+    check_schema("send", &output);
     let envelope = parsed(&output);
     assert_eq!((&envelope["ok"], &envelope["result"]["queued"]), (&json!(true), &json!(true)), "{envelope}");
     envelope["result"].clone()
@@ -218,6 +226,7 @@ fn a_refusal_that_nobody_waits_for_is_told_to_the_person_once() {
         let mut ask = sandbox.command(&["orchestration", "ask", "--question", "May I?", "--json"]);
         let output = ask.env("ORCA_NO_AUTOSTART", "1").output().unwrap();
         assert_eq!(output.status.code(), Some(i32::from(QUEUED_EXIT)), "{output:?}");
+        check_schema("ask", &output);
         let bare = parsed(&output);
         assert_eq!((&bare["queued"], &bare["answer"]), (&json!(true), &Value::Null), "{bare}");
         if let Some(point) = fault {

@@ -7,7 +7,8 @@ use crate::cli::verb::{Keepalive, Verb};
 use crate::client::Unanswered;
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
-    Answered, Ask, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send, Sent,
+    Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send,
+    Sent,
 };
 use crate::proto::row::MessageRow;
 use clap::Args;
@@ -455,17 +456,18 @@ impl Verb for AskArgs {
             return None;
         }
         let steps = error.next_steps().into_iter().map(str::to_owned).collect();
-        Some(json!({
-            "answer": null,
-            "messageId": self.resume,
-            "threadId": self.resume,
-            "timedOut": false,
-            "cancelled": true,
-            "connectionLost": true,
-            "timeoutMs": self.timeout_ms.unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
-            "queued": queued.is_some(),
-            "requestId": request_id,
-            "nextSteps": queued.as_ref().map_or(steps, |queued| queued.next_steps.clone()),
-        }))
+        serde_json::to_value(BrokenOff {
+            answer: None,
+            message_id: self.resume.clone(),
+            thread_id: self.resume.clone(),
+            timed_out: false,
+            cancelled: true,
+            connection_lost: true,
+            timeout_ms: self.timeout_ms.unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
+            queued: queued.is_some(),
+            request_id: request_id.clone(),
+            next_steps: queued.as_ref().map_or(steps, |queued| queued.next_steps.clone()),
+        })
+        .ok()
     }
 }

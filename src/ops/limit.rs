@@ -27,10 +27,7 @@ pub fn check_start(cx: &Cx<'_>, task: &Task) -> Result<(), OpError> {
         if n_active >= max as usize {
             return Err(refuse(
                 ErrorCode::RunLimitReached,
-                format!(
-                    "{} has {n_active} active attempts, and its limit is {max}; nothing was done.",
-                    run.id
-                ),
+                format!("{n_active} of at most {max} attempts of {} are active; nothing was done.", run.id),
             )
             .with("limit", "max_workers")
             .with("max", max)
@@ -47,10 +44,7 @@ pub fn check_start(cx: &Cx<'_>, task: &Task) -> Result<(), OpError> {
     {
         return Err(refuse(
             ErrorCode::RunLimitReached,
-            format!(
-                "{} had {} attempts, and the limit is {max}; nothing was done.",
-                task.id, task.n_attempts
-            ),
+            format!("{} had {} of at most {max} attempts; nothing was done.", task.id, task.n_attempts),
         )
         .with("limit", "max_attempts")
         .with("max", max)

@@ -47,9 +47,8 @@ fn of_one(cx: &Cx<'_>, dispatch: Dispatch, findings: &mut Vec<Finding>) -> Resul
     {
         let counted_ms = cx.now.since_ms(dispatch.wall_from.unwrap_or(dispatch.began_at()));
         if counted_ms >= max_ms {
-            let passed_ms = cx.now.since_ms(dispatch.began_at());
             let dispatch = dispatch.clone();
-            findings.push(Finding::Over { dispatch, limit: TimeLimit::Wall, passed_ms, max_ms });
+            findings.push(Finding::Over { dispatch, limit: TimeLimit::Wall, passed_ms: counted_ms, max_ms });
         } else {
             due_ms = due_ms.min(max_ms - counted_ms);
         }

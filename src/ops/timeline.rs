@@ -62,6 +62,8 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         EventKind::GateCreated => "gate",
         EventKind::GateResolved => "gate resolved",
         EventKind::LimitReached => "limit reached",
+        EventKind::SetupBegun => "setup",
+        EventKind::SetupEnded => "setup ended",
         EventKind::TerminalStarted => "terminal started",
         EventKind::TerminalEnded => "process ended",
         EventKind::TerminalClosed => "terminal closed",
@@ -80,6 +82,7 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         | EventKind::RepoAdded
         | EventKind::RepoChanged
         | EventKind::RepoRemoved
+        | EventKind::HooksDecided
         | EventKind::ServerStarted => return None,
     })
 }

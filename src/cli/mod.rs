@@ -17,7 +17,7 @@ use crate::config::env::Environment;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, Parser, Subcommand};
 use out::Out;
 use serde_json::json;
 use std::ffi::OsString;
@@ -46,11 +46,20 @@ Exit codes:
 
 /// A terminal multiplexer in which several coding agents work as one team.
 #[derive(Debug, Parser)]
-#[command(name = "orca", version, after_help = ROOT_EXAMPLES)]
+#[command(name = "orca", version, after_help = ROOT_EXAMPLES, args_override_self = true, disable_version_flag = true)]
 pub struct Orca {
     /// Print the JSON envelope instead of text.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print the version.
+    #[arg(short = 'v', short_alias = 'V', long, action = ArgAction::Version)]
+    pub version: Option<bool>,
+    /// Another server; not offered yet.
+    #[arg(long, global = true, hide = true, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// The same by its pairing code.
+    #[arg(long, global = true, hide = true, value_name = "CODE")]
+    pub pairing_code: Option<String>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -85,6 +94,17 @@ pub enum Command {
     Host(host::Host),
 }
 
+impl Orca {
+    /// Remote servers come later (design 12).
+    pub fn only_here(&self) -> Result<(), ErrorBody> {
+        if self.environment.is_none() && self.pairing_code.is_none() {
+            return Ok(());
+        }
+        let message = "This build knows no remote servers; leave --environment and --pairing-code out.";
+        Err(ErrorBody::new(ErrorCode::CapabilityUnsupported, message).next_step("orca status --json"))
+    }
+}
+
 /// Parses a command line; a syntax error comes back as the error to print and never reaches a
 /// server (contract 2.1).
 pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
@@ -104,6 +124,9 @@ pub fn main(argv: &[OsString]) -> u8 {
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),
     };
+    if let Err(error) = orca.only_here() {
+        return verbs::fail_local(error, orca.json, &mut out);
+    }
     let environment = Environment::read();
     if environment.is_log_wanted {
         crate::base::report::log_to_stderr();

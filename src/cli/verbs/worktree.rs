@@ -1,6 +1,6 @@
 //! Worktree and repository verbs.
 
-use crate::base::text::one_line;
+use crate::base::text::{one_line, pad};
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
@@ -56,7 +56,8 @@ pub fn run_repo(verb: &Repo, session: &mut Session<'_>) -> u8 {
 
 fn line(worktree: &WorktreeRow) -> String {
     let branch = worktree.branch.as_deref().unwrap_or("-");
-    format!("{:<24} {:<28} {}", one_line(&worktree.display_name), one_line(branch), one_line(&worktree.path))
+    let name = pad(&one_line(&worktree.display_name), 24);
+    format!("{name} {} {}", pad(&one_line(branch), 28), one_line(&worktree.path))
 }
 
 /// Makes a branch and worktree. With --agent the agent runs in it, unsupervised: a handoff.
@@ -78,8 +79,8 @@ pub struct WorktreeCreateArgs {
     /// What to tell the agent.
     #[arg(long, requires = "agent")]
     prompt: Option<String>,
-    /// run, skip or inherit the repository's setup script [default: inherit].
-    #[arg(long)]
+    /// What to do with the repository's setup script [default: inherit].
+    #[arg(long, value_parser = ["run", "skip", "inherit"])]
     setup: Option<String>,
     /// Where the branch begins [default: the repository's default branch].
     #[arg(long, value_name = "REF")]

@@ -78,6 +78,7 @@ codes! {
     NotARepository = "not_a_repository", "The folder is not inside a git repository.";
     UnbornBranch = "unborn_branch", "The repository has no commit yet.";
     WorktreeFailed = "worktree_failed", "Git could not make or read the worktree.";
+    WorktreeHoldsWork = "worktree_holds_work", "The worktree has work that exists nowhere else; say so with --force.";
     InvalidPayload = "invalid_payload", "The payload is not a JSON object.";
     MissingTaskId = "missing_task_id", "The report names no Task.";
     MissingDispatchId = "missing_dispatch_id", "The report names no Dispatch.";
@@ -89,7 +90,9 @@ codes! {
     InactiveDispatch = "inactive_dispatch", "The Dispatch or its Task was already settled.";
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
     ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
+    RunLimitReached = "run_limit_reached", "A limit that was set for the Run forbids one more attempt.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
+    SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";
 }
 
 impl std::fmt::Display for ErrorCode {

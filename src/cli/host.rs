@@ -108,6 +108,8 @@ impl Desk<'_> {
             cwd: self.environment.cwd.to_string_lossy().into_owned(),
             session: (self.new_request_id)(),
             opens_shell: true,
+            clipboard: crate::tui::clipboard::Facts::of(self.environment),
+            editor: self.environment.editor.clone(),
         };
         match crate::tui::run(&find::Place::of(self.environment), options) {
             Ok(()) => 0,
@@ -130,7 +132,9 @@ impl Desk<'_> {
         let response = match Transport::call(self.client, request, &mut |_| ()) {
             Ok(response) if response.ok => response,
             Ok(response) => return Err(Box::new(response)),
-            Err(error) => return Err(Box::new(Response::new("local", None, Err(error)))),
+            Err(unanswered) => {
+                return Err(Box::new(Response::new("local", None, Err(unanswered.error))));
+            }
         };
         match decode::<C::Reply>(&response) {
             Ok(reply) => Ok((response, reply)),
@@ -148,8 +152,17 @@ impl Desk<'_> {
                 Err(response) => print_failure(&response, self.is_json, &mut self.out),
             };
         }
-        let status = Status::not_running(&self.client.place().dir.root().display().to_string());
-        self.out.local(self.is_json, &status, |status| format!("no server runs in {}\n", status.state_dir))
+        let place = self.client.place();
+        let n_queued = crate::client::spool::n_waiting(place);
+        let status = Status::not_running(&place.dir.root().display().to_string(), n_queued);
+        self.out.local(self.is_json, &status, |status| {
+            format!(
+                "no server runs in {}{}
+",
+                status.state_dir,
+                queued_text(status)
+            )
+        })
     }
 
     fn start(&mut self) -> u8 {
@@ -258,13 +271,23 @@ fn decode<T: DeserializeOwned>(response: &Response) -> Result<T, ErrorBody> {
 
 fn status_text(status: &Status) -> String {
     format!(
-        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}",
+        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}{}",
         status.app.pid.map_or_else(String::new, |pid| pid.to_string()),
         status.state_dir,
         status.n_terminals,
         status.n_clients,
-        status.runtime.app_version
+        status.runtime.app_version,
+        queued_text(status)
     )
+}
+
+/// What waits in files, where something does.
+fn queued_text(status: &Status) -> String {
+    match (status.n_queued, status.n_rejected) {
+        (0, 0) => String::new(),
+        (n_queued, 0) => format!("; {n_queued} call(s) queued"),
+        (n_queued, n_rejected) => format!("; {n_queued} call(s) queued, {n_rejected} file(s) unreadable"),
+    }
 }
 
 fn terminals(stopping: &Stopping) -> String {

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod demo;
+pub mod fleet;
 pub mod host;
 pub mod out;
 pub mod suggest;
@@ -31,6 +32,7 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
         "An error; or the answer is no: a worker that is not ready, a refused report, an ask without an \
          answer, a process whose end nobody saw, an unsatisfied terminal wait.",
     ),
+    ("75", "No server could be reached; the call is kept on disk and takes effect when one runs."),
 ];
 
 const ROOT_EXAMPLES: &str = "Example:
@@ -41,6 +43,7 @@ const ROOT_EXAMPLES: &str = "Example:
 Exit codes:
   0  done; also a check --wait that ran out of time
   1  an error, or the answer is no: worker not ready, report refused, no answer to ask, wait not satisfied
+  75 kept on disk: no server could be reached, the next one takes it in
 
 `orca man` has the environment variables and every error code.";
 
@@ -78,7 +81,7 @@ pub enum Command {
     Worktree(verbs::worktree::Worktree),
     /// Repositories and folders.
     #[command(subcommand)]
-    Repo(verbs::worktree::Repo),
+    Repo(verbs::repo::Repo),
     /// Show a scripted team at work in a temporary place.
     Demo(demo::DemoArgs),
     /// The guides that agents read.
@@ -144,8 +147,10 @@ pub fn main(argv: &[OsString]) -> u8 {
     let origin = Origin {
         env_handle: environment.terminal_handle.clone(),
         env_pane: environment.pane_key.clone(),
+        env_workspace: environment.workspace_id.clone(),
         env_worktree: environment.worktree_id.clone(),
         cwd: Some(environment.cwd.to_string_lossy().into_owned()),
+        is_fleet_unwanted: false,
     };
     let transport = &mut client;
     let (new_request_id, home) = (&mut new_request_id, &environment.home);
@@ -176,7 +181,7 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
         Command::Terminal(verb) => verbs::terminal::run(verb, session),
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
-        Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
+        Command::Repo(verb) => verbs::repo::run(verb, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session),
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),

@@ -60,6 +60,11 @@ pub(super) fn default_base(repo: &git2::Repository) -> Result<Option<Base>, GitE
     Ok(None)
 }
 
+/// Whether the repository has this local branch.
+pub fn has_branch(repo: &Path, name: &str) -> Result<bool, GitError> {
+    Ok(open_main_at(repo)?.find_branch(name, git2::BranchType::Local).is_ok())
+}
+
 /// How a worktree stands to its base.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Drift {

@@ -57,7 +57,13 @@ pub fn retry_objection(
 
 /// The depth of a Dispatch made by a pane that itself is `creator_depth` deep (contract 3.10).
 pub fn child_depth(creator: Option<&Dispatch>) -> u32 {
-    creator.map_or(0, |dispatch| if dispatch.status.is_active() { dispatch.depth } else { 0 }) + 1
+    let is_role = |dispatch: &&Dispatch| {
+        // One that a pane gave itself makes it no worker of anybody.
+        let is_own =
+            dispatch.assignee_handle.as_ref().is_some_and(|own| own.as_str() == dispatch.creator_handle);
+        dispatch.status.is_active() && !is_own
+    };
+    creator.filter(is_role).map_or(0, |dispatch| dispatch.depth) + 1
 }
 
 /// The Dispatch state after a failure that makes `failure_count` in a row.

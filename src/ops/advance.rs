@@ -6,13 +6,13 @@ use super::error::OpError;
 use super::mail::{self, NewMessage};
 use super::settle::{self, Loss};
 use super::worker::{self, Choice, chain, end};
-use super::worktree::{Made, Wanted};
+use super::worktree::create::Wanted;
 use super::{caller, terminal, view, worktree};
 use crate::agent::launch::BriefDelivery;
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
-use crate::model::effect::{Effect, OpenEffect, Outcome};
+use crate::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::resource::{Ownership, ReleaseState};
@@ -30,6 +30,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
     cx.tx.delete::<OpenEffect>(id.as_str())?;
     match open.effect.clone() {
         Effect::CreateWorktree(_) => worktree_outcome(cx, &open, outcome),
+        Effect::RemoveWorktree(wish) => worktree::remove::outcome(cx, id, &wish, outcome),
         Effect::SpawnTerminal { terminal_id } => spawn_outcome(cx, &open, &terminal_id, outcome),
         Effect::DeliverPrompt { .. } => prompt_outcome(cx, &open, outcome),
         Effect::CloseTerminal { terminal_id } => close_outcome(cx, &open, &terminal_id, outcome),
@@ -39,9 +40,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
 fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Result<(), OpError> {
     let Effect::CreateWorktree(wish) = &open.effect else { return Ok(()) };
     let made = match outcome {
-        Outcome::WorktreeCreated { path, branch, base_ref, base_commit } => {
-            Ok(Made { path, branch, base_ref, base_commit })
-        }
+        Outcome::WorktreeCreated(made) => Ok(made),
         Outcome::Failed { code, message } => Err((Some(code), message)),
         Outcome::Unknown { message } => Err((None, message)),
         other => return Err(OpError::Bug(format!("a worktree effect ended as {other:?}"))),
@@ -65,7 +64,7 @@ fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Res
 fn plain_worktree(
     cx: &mut Cx<'_>,
     open: &OpenEffect,
-    made: Result<Made, (Option<String>, String)>,
+    made: Result<NewCheckout, (Option<String>, String)>,
 ) -> Result<(), OpError> {
     let Some(then) = open.then.clone() else { return Ok(()) };
     let mut wanted: Wanted = serde_json::from_value(then).map_err(|error| OpError::Bug(error.to_string()))?;
@@ -79,6 +78,7 @@ fn plain_worktree(
             let added =
                 worktree::add(cx, &made, &wanted.repo_id, wanted.parent_worktree_id.clone(), names, None)?;
             wanted.worktree_id = Some(added.id.clone());
+            wanted.head = Some(made.head);
             let id = TerminalId::new(cx.ids);
             let mut new = terminal::create::NewTerminal {
                 title: Some(added.display_name.clone()),
@@ -137,6 +137,9 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
         return Ok(Answer::Wait(wait));
     }
+    if then["verb"] == "worktree.rm" {
+        return worktree::remove::removed(cx, effect, then);
+    }
     if then["verb"] == "terminal.create" {
         let id = then["terminal"].as_str().and_then(|id| TerminalId::parse(id).ok());
         let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
@@ -149,7 +152,7 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     {
         return Ok(Answer::Wait(wait));
     }
-    worktree::made(cx, &result.unwrap_or_else(|| then.clone()))
+    worktree::create::made(cx, &result.unwrap_or_else(|| then.clone()))
 }
 
 fn spawn_outcome(

@@ -164,6 +164,13 @@ pub struct Ask {
     pub proof: Option<String>,
 }
 
+/// How long `ask` waits where nothing is said, in milliseconds.
+pub const DEFAULT_ASK_MS: u64 = 600_000;
+/// The longest wait of `ask`, in milliseconds.
+pub const MAX_ASK_MS: u64 = 1_800_000;
+/// How long `check --wait` waits where nothing is said, in milliseconds.
+pub const DEFAULT_CHECK_MS: u64 = 120_000;
+
 /// The reply of `ask`, printed bare on one line (contract 2.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

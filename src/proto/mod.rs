@@ -8,15 +8,18 @@ pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod frame;
 pub mod gate;
 pub mod mail;
+pub mod repo;
 pub mod request;
 pub mod row;
 pub mod run;
 pub mod schema;
 pub mod screen;
 pub mod server;
+pub mod spool;
 pub mod task;
 pub mod terminal;
 pub mod worker;
@@ -118,6 +121,7 @@ calls! {
     // Run
     RunCreate(run::RunCreate),
     RunUse(run::RunUse),
+    RunSet(run::RunSet),
     RunCurrent(run::RunCurrent),
     RunList(run::RunList),
     RunShow(run::RunShow),
@@ -156,21 +160,28 @@ calls! {
     RequestShow(request::RequestShow),
 
     // Repo
-    RepoList(worktree::RepoList),
-    RepoShow(worktree::RepoShow),
-    RepoAdd(worktree::RepoAdd),
+    RepoList(repo::RepoList),
+    RepoShow(repo::RepoShow),
+    RepoAdd(repo::RepoAdd),
+    RepoRemove(repo::RepoRemove),
+    RepoSetBaseRef(repo::RepoSetBaseRef),
+    RepoSearchRefs(repo::RepoSearchRefs),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),
     WorktreeList(worktree::WorktreeList),
     WorktreeShow(worktree::WorktreeShow),
     WorktreeCurrent(worktree::WorktreeCurrent),
+    WorktreePs(worktree::WorktreePs),
+    WorktreeSet(worktree::WorktreeSet),
+    WorktreeRemove(worktree::WorktreeRemove),
 
     // Terminal
     TerminalCreate(terminal::TerminalCreate),
     TerminalList(terminal::TerminalList),
     TerminalShow(terminal::TerminalShow),
     TerminalRead(terminal::TerminalRead),
+    TerminalExport(terminal::TerminalExport),
     TerminalSend(terminal::TerminalSend),
     TerminalWait(terminal::TerminalWait),
     TerminalClose(terminal::TerminalClose),

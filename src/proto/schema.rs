@@ -3,6 +3,7 @@
 
 use super::envelope::{Meta, Mutation};
 use super::error::ErrorBody;
+use super::fleet::{CARRIERS, Fleet};
 use super::server::{ServerStop, StatusGet};
 use super::{AnyCall, Call};
 use schemars::generate::SchemaSettings;
@@ -32,8 +33,11 @@ pub fn result_of(method: &str, generator: &mut SchemaGenerator) -> Option<Schema
         ServerStop::METHOD => Some(generator.subschema_for::<<ServerStop as Call>::Reply>()),
         _ => {
             let reply = AnyCall::reply_schema(method, generator)?;
-            let mutation = generator.subschema_for::<Mutation>();
-            Some(json_schema!({ "allOf": [reply, { "properties": { "mutation": mutation } }] }))
+            let mut added = json!({ "mutation": generator.subschema_for::<Mutation>() });
+            if CARRIERS.contains(&method) {
+                added["fleet"] = json!(generator.subschema_for::<Fleet>());
+            }
+            Some(json_schema!({ "allOf": [reply, { "properties": added }] }))
         }
     }
 }

@@ -24,6 +24,12 @@ pub struct Status {
     pub n_terminals: usize,
     /// Attached screens.
     pub n_clients: usize,
+    /// Calls that were kept while no server ran and wait to be taken in.
+    #[serde(default)]
+    pub n_queued: usize,
+    /// Files beside them that no server could read; the log has the reasons.
+    #[serde(default)]
+    pub n_rejected: usize,
 }
 
 /// Which server is meant; always the local one.
@@ -61,8 +67,8 @@ pub struct Graph {
 }
 
 impl Status {
-    /// The answer when no server runs on `state_dir`.
-    pub fn not_running(state_dir: &str) -> Self {
+    /// The answer when no server runs on `state_dir` and `n_queued` calls wait for one.
+    pub fn not_running(state_dir: &str, n_queued: usize) -> Self {
         Self {
             target: Target { kind: String::from("local") },
             app: App { running: false, pid: None, desktop_window_status: String::from("openable") },
@@ -77,6 +83,8 @@ impl Status {
             state_dir: state_dir.to_owned(),
             n_terminals: 0,
             n_clients: 0,
+            n_queued,
+            n_rejected: 0,
         }
     }
 }

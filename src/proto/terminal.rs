@@ -118,6 +118,50 @@ pub struct ReadPage {
     pub source: String,
 }
 
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExportFormat {
+    #[default]
+    Text,
+    /// Text with colours as escape sequences.
+    Ansi,
+    /// A recording, asciicast version 2.
+    Asciicast,
+}
+
+/// `terminal export`, one part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TerminalExport {
+    pub terminal: Option<String>,
+    pub format: ExportFormat,
+    /// The line to go on from; only for lines.
+    pub cursor: Option<u64>,
+}
+
+/// The reply of `terminal export`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExportedTerminal {
+    pub export: ExportPart,
+}
+
+/// A part of an export.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ExportPart {
+    pub handle: TerminalId,
+    pub format: ExportFormat,
+    /// `live`, `journal` (of an ended terminal) or `archive` (its text, kept at the release).
+    pub source: String,
+    /// Empty where it was written to a file.
+    pub text: String,
+    pub next_cursor: Option<u64>,
+    /// The file it was written to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+}
+
 /// `terminal send`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -221,6 +265,7 @@ impl crate::proto::Call for TerminalList {
 
 call!(TerminalShow, "terminal.show", Read, OneTerminal);
 call!(TerminalRead, "terminal.read", Read, ReadTerminal);
+call!(TerminalExport, "terminal.export", Read, ExportedTerminal);
 call!(TerminalSend, "terminal.send", Mutation, SentInput);
 call!(TerminalWait, "terminal.wait", Read, Waited);
 call!(TerminalClose, "terminal.close", Mutation, Closed);

@@ -4,6 +4,7 @@
 use super::command::Reply;
 use crate::base::clock::Timestamp;
 use crate::base::id::{RunId, TerminalId};
+use crate::model::message::Mailbox;
 use crate::ops::cx::{CallerFacts, Wait, WaitOn};
 use std::collections::BTreeSet;
 
@@ -51,6 +52,21 @@ impl Waits {
             WaitOn::RunMail { run, .. } => Some(run.clone()),
             WaitOn::Mail { .. }
             | WaitOn::Answer { .. }
+            | WaitOn::WorkerStart { .. }
+            | WaitOn::WorkerEnd { .. }
+            | WaitOn::Effect { .. }
+            | WaitOn::Terminal { .. } => None,
+        })
+        .collect()
+    }
+
+    /// The mailboxes on which somebody waits who is still there.
+    pub fn mailboxes(&self) -> BTreeSet<String> {
+        let live = self.waiting.iter().filter(|one| !one.reply.is_closed());
+        live.filter_map(|one| match &one.wait.on {
+            WaitOn::RunMail { run, .. } => Some(Mailbox::Run(run.clone()).to_string()),
+            WaitOn::Mail { mailbox, .. } => Some(mailbox.clone()),
+            WaitOn::Answer { .. }
             | WaitOn::WorkerStart { .. }
             | WaitOn::WorkerEnd { .. }
             | WaitOn::Effect { .. }

@@ -98,7 +98,7 @@ rows! {
         entries
     };
     // `task` <task>: by attempt. `run` <run>: by creation. `all`. `proof`.
-    // Active ones only: `active_run` <run>,
+    // Active ones only: `active`, `active_run` <run>,
     // `active_task` <task> (unique), `active_terminal` <handle> (unique), `active_pane` <leaf> (unique).
     Dispatch, "dispatch", "dispatch_index", row => row.id.to_string(), {
         let mut entries = vec![
@@ -112,6 +112,7 @@ rows! {
         }
         if row.status.is_active() {
             entries.push(entry("active_run", row.run_id.as_str(), moment(row.created_at)));
+            entries.push(entry("active", "", moment(row.created_at)));
             entries.push(unique("active_task", row.task_id.as_str()));
             if let Some(handle) = &row.assignee_handle {
                 entries.push(unique("active_terminal", handle.as_str()));
@@ -168,7 +169,8 @@ rows! {
         }
         entries
     };
-    // `run` <run>, `task` <task>; pending ones: `pending`, `pending_task` <task>.
+    // `run` <run>, `task` <task>; pending ones: `pending`, and `pending_task` <task> or, about a limit,
+    // `pending_limit` <dispatch>.
     Gate, "gate", "gate_index", row => row.id.to_string(), {
         let order = moment(row.created_at);
         let mut entries = vec![
@@ -178,7 +180,10 @@ rows! {
         ];
         if row.status == GateState::Pending {
             entries.push(entry("pending", "", order.clone()));
-            entries.push(entry("pending_task", row.task_id.as_str(), order));
+            match &row.limit {
+                None => entries.push(entry("pending_task", row.task_id.as_str(), order)),
+                Some(asked) => entries.push(entry("pending_limit", asked.dispatch_id.as_str(), order)),
+            }
         }
         entries
     };

@@ -171,7 +171,7 @@ fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
     let mut lively = attach(&sandbox);
     let id = TerminalId::parse(&terminal).unwrap();
     let size = TermSize::clamped(24, 80);
-    let pane = ViewPane { terminal: id.clone(), size, scroll: 0 };
+    let pane = ViewPane { terminal: id.clone(), size };
     let view = View { panes: vec![pane], focus: Some(id), is_active: true };
     for connection in [&mut stalled, &mut lively] {
         connection.send(&ClientFrame::View(view.clone())).unwrap();

@@ -12,6 +12,8 @@
 //! > lost term_a         it is gone and nobody saw how
 //! > typed term_a        a person types there
 //! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
+//! > look                the server looks at running attempts; prints when it looks again
+//! > jump 7200000        the clock goes so many milliseconds ahead without time passing
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
@@ -47,6 +49,7 @@ fn with_proofs(world: &World, line: &str) -> String {
 fn named(effect: &Effect) -> String {
     match effect {
         Effect::CreateWorktree(wish) => format!("worktree {}", wish.name),
+        Effect::RemoveWorktree(wish) => format!("remove {}", wish.path),
         Effect::SpawnTerminal { terminal_id } => format!("spawn {terminal_id}"),
         Effect::DeliverPrompt { terminal_id, .. } => format!("prompt {terminal_id}"),
         Effect::CloseTerminal { terminal_id } => format!("close {terminal_id}"),
@@ -118,6 +121,11 @@ fn direct(world: &mut World, order: &str) -> String {
         "exit" => {
             let (terminal, code) = rest.split_once(' ').unwrap();
             world.exit(terminal, code.parse().unwrap());
+            String::new()
+        }
+        "look" => world.look_after(),
+        "jump" => {
+            world.jump(rest.parse().unwrap());
             String::new()
         }
         "wake" | "deadline" => {

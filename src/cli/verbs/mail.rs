@@ -5,9 +5,12 @@ use crate::base::text::{many_lines, one_line};
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file, words};
 use crate::cli::suggest::unknown_value;
 use crate::cli::verb::{Keepalive, Verb};
+use crate::client::Unanswered;
 use crate::model::message::{MessageType, Priority, ReportedOutcome};
 use crate::proto::error::ErrorBody;
-use crate::proto::mail::{Answered, Ask, Check, Checked, Inbox, Mail, Replied, Reply, Send, Sent};
+use crate::proto::mail::{
+    Answered, Ask, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send, Sent,
+};
 use crate::proto::row::MessageRow;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -41,7 +44,7 @@ pub struct ProofArg {
 /// Sends a message. A worker reports with --type worker_done, exactly once.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json"
+    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct SendArgs {
     /// One line that says what it is about.
@@ -169,6 +172,9 @@ impl Verb for SendArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.
@@ -288,12 +294,15 @@ impl Verb for CheckArgs {
     fn keepalive(&self) -> Option<Keepalive> {
         self.wait.then_some(Keepalive { deadline_ms: self.timeout_ms })
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Answers a question or any other message. The first answer to a question wins.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json"
+    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct ReplyArgs {
     /// The message; a question's id is its message's.
@@ -336,6 +345,9 @@ impl Verb for ReplyArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Shows recent mail of everybody, newest first; takes nothing.
@@ -372,13 +384,16 @@ impl Verb for InboxArgs {
         };
         reply.messages.iter().map(shown).collect::<Vec<_>>().join("\n")
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Asks the coordinator or the person and waits for the answer. A timeout leaves the question open:
 /// go on with --resume, never ask again.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json"
+    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct AskArgs {
     /// The question; at most 64 KiB.
@@ -444,5 +459,24 @@ impl Verb for AskArgs {
     }
     fn is_bare(&self) -> bool {
         true
+    }
+    fn without_answer(&self, unanswered: &Unanswered) -> Option<Value> {
+        let Unanswered { error, queued, was_sent, request_id } = unanswered;
+        if !was_sent && queued.is_none() {
+            return None;
+        }
+        let steps = error.next_steps().into_iter().map(str::to_owned).collect();
+        Some(json!({
+            "answer": null,
+            "messageId": self.resume,
+            "threadId": self.resume,
+            "timedOut": false,
+            "cancelled": true,
+            "connectionLost": true,
+            "timeoutMs": self.timeout_ms.unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
+            "queued": queued.is_some(),
+            "requestId": request_id,
+            "nextSteps": queued.as_ref().map_or(steps, |queued| queued.next_steps.clone()),
+        }))
     }
 }

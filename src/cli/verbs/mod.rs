@@ -5,6 +5,7 @@ pub mod dispatch;
 pub mod gate;
 pub mod mail;
 pub mod man;
+pub mod repo;
 pub mod request;
 pub mod retired;
 pub mod run;
@@ -30,6 +31,8 @@ pub enum Orchestration {
     RunCreate(run::RunCreateArgs),
     /// Bind this terminal to an existing Run.
     RunUse(run::RunUseArgs),
+    /// Change the limits of a Run.
+    RunSet(run::RunSetArgs),
     /// Show the Run this terminal is bound to.
     RunCurrent(run::RunCurrentArgs),
     /// List Runs, newest first.
@@ -106,6 +109,7 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
     match verb {
         Orchestration::RunCreate(args) => verb::run(args, session),
         Orchestration::RunUse(args) => verb::run(args, session),
+        Orchestration::RunSet(args) => verb::run(args, session),
         Orchestration::RunCurrent(args) => verb::run(args, session),
         Orchestration::RunList(args) => verb::run(args, session),
         Orchestration::RunShow(args) => verb::run(args, session),

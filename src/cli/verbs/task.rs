@@ -136,6 +136,9 @@ impl Verb for TaskCreateArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Lists the tasks of a Run, oldest first.
@@ -179,6 +182,9 @@ impl Verb for TaskListArgs {
             text.push_str(if self.ready { "\n  none can be started now" } else { "\n  none in that state" });
         }
         text
+    }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
     }
 }
 
@@ -227,5 +233,8 @@ impl Verb for TaskUpdateArgs {
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
+    }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
     }
 }

@@ -164,10 +164,18 @@ impl Verb for WorkerShowArgs {
         lines.extend(
             reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
         );
-        lines.push(format!(
-            "process {}  activity {}",
-            reply.observation.status, reply.projection.stage.activity
-        ));
+        lines.push(format!("{}  process {}", reply.projection.state, reply.observation.status));
+        if !reply.projection.attention.categories.is_empty() {
+            lines.push(format!("look: {}", reply.projection.attention.categories.join(", ")));
+        }
+        lines.extend(reply.refused_reports.iter().map(|refused| {
+            format!(
+                "refused report at {} by {}: {}",
+                refused.at,
+                one_line(&refused.by),
+                one_line(&refused.reason)
+            )
+        }));
         if !reply.projection.next_action.argv.is_empty() {
             lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
         }
@@ -206,7 +214,7 @@ fn line(row: &WorkerListRow) -> String {
         row.attempt,
         row.task_id,
         row.dispatch_status.as_str(),
-        row.projection.stage.activity
+        row.projection.state
     );
     if let Some(quiet_ms) = row.projection.quiet_ms {
         line.push_str(&format!("  quiet {}", age(quiet_ms)));

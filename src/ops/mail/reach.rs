@@ -20,7 +20,7 @@ const MAX_ELSEWHERE: usize = 10;
 
 /// The mailboxes that the reader of `own` takes from: mail to a terminal's bare handle reaches the
 /// coordinator or the worker that sits in it.
-pub(super) fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError> {
+pub fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError> {
     let seat = match own {
         Mailbox::Run(id) => match cx.tx.get::<Run>(id.as_str())?.and_then(|run| run.consumer) {
             Some(Consumer::Terminal { handle, .. }) => Some(handle),
@@ -36,7 +36,7 @@ pub(super) fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError>
 }
 
 /// The unread mail of these boxes in the order of acceptance.
-pub(super) fn unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Vec<Message>, OpError> {
+pub fn unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Vec<Message>, OpError> {
     let mut found = Vec::new();
     for mailbox in boxes {
         found.extend(cx.tx.list::<Message>("unread", &mailbox.to_string(), usize::MAX)?);

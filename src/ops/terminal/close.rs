@@ -31,7 +31,9 @@ pub fn close(cx: &mut Cx<'_>, call: TerminalClose) -> Result<Answer, OpError> {
     };
     let mut handles = Vec::new();
     let mut effects = Vec::new();
-    for terminal in terminals.into_iter().filter(is_alive) {
+    // One that is named goes also where its process ended before; a whole worktree only ends processes.
+    let is_meant = |terminal: &Terminal| is_alive(terminal) || (!call.is_all && is_left(terminal));
+    for terminal in terminals.into_iter().filter(is_meant) {
         handles.push(terminal.id.clone());
         effects.push(cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?);
     }
@@ -41,6 +43,14 @@ pub fn close(cx: &mut Cx<'_>, call: TerminalClose) -> Result<Answer, OpError> {
     let then = json!({ "verb": "terminal.close", "handles": handles, "effects": effects });
     let on = WaitOn::Effect { effect, then };
     Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(CLOSE_PATIENCE_MS)), began: cx.now }))
+}
+
+/// Its process is gone and its pane is still there.
+fn is_left(terminal: &Terminal) -> bool {
+    match terminal.life {
+        TerminalLife::Exited | TerminalLife::Lost => true,
+        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Closed | TerminalLife::Failed => false,
+    }
 }
 
 /// A waiting `terminal close` is asked again: it answers once every process is known to be gone, or

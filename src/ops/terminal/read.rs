@@ -1,4 +1,4 @@
-//! Looking at terminals: `list`, `show`, `read`. They change nothing.
+//! Looking at terminals: `list`, `show`, `read`, `export`. They change nothing.
 
 use super::{is_alive, status_word, target};
 use crate::base::code::ErrorCode;
@@ -7,10 +7,12 @@ use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{Answer, Cx, ReadWish};
 use crate::ops::error::{OpError, invalid, limit_of, refuse};
 use crate::ops::{reply, select};
+use crate::proto::error::ErrorBody;
 use crate::proto::event::LiveRow;
 use crate::proto::row::TerminalRow;
 use crate::proto::terminal::{
-    OneTerminal, ReadPage, ReadTerminal, TerminalList, TerminalRead, TerminalShow, TerminalSummary, Terminals,
+    ExportPart, ExportedTerminal, OneTerminal, ReadPage, ReadTerminal, TerminalExport, TerminalList,
+    TerminalRead, TerminalShow, TerminalSummary, Terminals,
 };
 
 const DEFAULT_LINES: u32 = 200;
@@ -84,16 +86,7 @@ pub fn read_page(
 ) -> Result<ReadPage, OpError> {
     let limit = limit_of(limit, DEFAULT_LINES, MAX_LINES)?;
     let page = cx.world.read_output(&terminal.id, &ReadWish { cursor, limit, is_screen });
-    let page = page.ok_or_else(|| {
-        let message = match terminal.life {
-            TerminalLife::Starting => format!("{} has not started yet.", terminal.id),
-            TerminalLife::Failed => format!("{} never started.", terminal.id),
-            TerminalLife::Running | TerminalLife::Exited | TerminalLife::Closed | TerminalLife::Lost => {
-                format!("Nothing of the output of {} is left.", terminal.id)
-            }
-        };
-        refuse(ErrorCode::TerminalGone, message).next_step("orca terminal list --json")
-    })?;
+    let page = page.ok_or_else(|| nothing_left(terminal))?;
     Ok(ReadPage {
         handle: terminal.id.clone(),
         status: status_word(terminal).to_owned(),
@@ -104,5 +97,33 @@ pub fn read_page(
         next_cursor: (!is_screen).then_some(page.next),
         latest_cursor: page.latest,
         source: String::from(if is_screen { "screen" } else { "stream" }),
+    })
+}
+
+fn nothing_left(terminal: &Terminal) -> ErrorBody {
+    let message = match terminal.life {
+        TerminalLife::Starting => format!("{} has not started yet.", terminal.id),
+        TerminalLife::Failed => format!("{} never started.", terminal.id),
+        TerminalLife::Running | TerminalLife::Exited | TerminalLife::Closed | TerminalLife::Lost => {
+            format!("Nothing of the output of {} is left.", terminal.id)
+        }
+    };
+    refuse(ErrorCode::TerminalGone, message).next_step("orca terminal list --json")
+}
+
+/// `terminal export`: a part of the output for another program.
+pub fn export(cx: &mut Cx<'_>, call: TerminalExport) -> Result<Answer, OpError> {
+    let terminal = target(cx, call.terminal.as_deref())?;
+    let piece = cx.world.export(&terminal.id, call.format, call.cursor.unwrap_or(0));
+    let piece = piece.ok_or_else(|| nothing_left(&terminal))?;
+    reply(&ExportedTerminal {
+        export: ExportPart {
+            handle: terminal.id,
+            format: call.format,
+            source: piece.source.to_owned(),
+            text: piece.text,
+            next_cursor: piece.next,
+            output: None,
+        },
     })
 }

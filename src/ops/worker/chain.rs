@@ -7,7 +7,7 @@ use super::{Choice, brief, plan, worker_of};
 use crate::agent::launch::BriefDelivery;
 use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState};
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, NewCheckout};
 use crate::model::event::{EventKind, Fact};
 use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
@@ -217,7 +217,7 @@ fn starting(cx: &Cx<'_>, id: &DispatchId) -> Result<Option<(Dispatch, Worker)>, 
 pub fn worktree_made(
     cx: &mut Cx<'_>,
     id: &DispatchId,
-    made: &worktree::Made,
+    made: &NewCheckout,
     repo: &RepoId,
     parent: Option<String>,
 ) -> Result<(), OpError> {
@@ -259,8 +259,11 @@ pub fn delivered(cx: &mut Cx<'_>, id: &DispatchId, delivery: PromptDelivery) -> 
     if let Some((dispatch, worker)) = starting(cx, id)? {
         return ready(cx, dispatch, worker, delivery);
     }
-    // A held-back brief that was typed later.
-    let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? else { return Ok(()) };
+    // A held-back brief that was typed later, or one of an attempt that nobody supervises.
+    let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? else {
+        let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())? else { return Ok(()) };
+        return tell_delivery(cx, &dispatch, delivery);
+    };
     worker.delivery = delivery;
     worker.updated_at = cx.now;
     Ok(cx.tx.put(&worker)?)
@@ -295,6 +298,11 @@ fn ready(
         started.status = started.status.next(TaskInput::ProveRunning)?;
         cx.tx.put(&started)?;
     }
+    tell_delivery(cx, &dispatch, delivery)
+}
+
+/// What is known of the brief, for the timeline.
+fn tell_delivery(cx: &mut Cx<'_>, dispatch: &Dispatch, delivery: PromptDelivery) -> Result<(), OpError> {
     let (kind, detail) = match delivery {
         PromptDelivery::Unconfirmed => {
             (EventKind::AttemptUnconfirmed, "the brief was typed; nothing was seen of it yet")
@@ -307,7 +315,7 @@ fn ready(
         | PromptDelivery::Confirmed
         | PromptDelivery::Environment => (EventKind::AttemptConfirmed, "the agent has its brief"),
     };
-    cx.emit(Fact::new(kind, format!("attempt {}: {detail}", dispatch.attempt)).of_dispatch(&dispatch))
+    cx.emit(Fact::new(kind, format!("attempt {}: {detail}", dispatch.attempt)).of_dispatch(dispatch))
 }
 
 /// A step of the start failed for certain.

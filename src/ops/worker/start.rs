@@ -38,7 +38,7 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
         check_choice(cx, &Choice { agent, model: call.model.as_deref(), effort: call.effort.as_deref() })?;
     }
     if let Place::New { wish, .. } = &place
-        && let Some(ask) = worktree::preview(cx, wish)?
+        && let Some(ask) = worktree::create::preview(cx, wish)?
     {
         return Ok(ask);
     }
@@ -96,7 +96,7 @@ fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
     if call.timeout_ms.is_some_and(|ms| ms == 0 || ms > MAX_TIMEOUT_MS) {
         return Err(invalid("--timeout-ms must be between 1 and 3600000."));
     }
-    worktree::setup_state(call.setup.as_deref()).map(drop)
+    worktree::create::setup_state(call.setup.as_deref()).map(drop)
 }
 
 fn is_new_worktree(call: &WorkerStart) -> bool {

@@ -1,6 +1,7 @@
 //! Terminal verbs, by what they do.
 
 pub mod close;
+pub mod export;
 pub mod look;
 pub mod open;
 pub mod send;
@@ -21,6 +22,8 @@ pub enum Terminal {
     Show(look::TerminalShowArgs),
     /// Read a terminal's output.
     Read(look::TerminalReadArgs),
+    /// Write a terminal's output as text or as a recording.
+    Export(export::TerminalExportArgs),
     /// Type into a terminal.
     Send(send::TerminalSendArgs),
     /// Wait until a terminal's process ends or its agent is idle.
@@ -36,6 +39,7 @@ pub fn run(verb: &Terminal, session: &mut Session<'_>) -> u8 {
         Terminal::List(args) => verb::run(args, session),
         Terminal::Show(args) => verb::run(args, session),
         Terminal::Read(args) => verb::run(args, session),
+        Terminal::Export(args) => export::run(args, session),
         Terminal::Send(args) => verb::run(args, session),
         Terminal::Wait(args) => verb::run(args, session),
         Terminal::Close(args) => verb::run(args, session),

@@ -1,21 +1,19 @@
-//! Worktree verbs: create, list, show, current; and the list of repositories.
+//! `worktree create`: checks, then an effect; what stands in it comes with the effect's outcome
+//! (`ops::advance`).
 
-use super::caller::{self, Caller};
-use super::cx::{Answer, Cx, Wait, WaitOn};
-use super::error::{OpError, invalid, limit_of, refuse};
-use super::{reply, select, terminal, view, worker};
 use crate::base::code::ErrorCode;
-use crate::base::id::{DispatchId, RepoId, TerminalId};
+use crate::base::id::{RepoId, TerminalId};
 use crate::base::text;
 use crate::model::effect::{CreateWorktree, Effect};
-use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
 use crate::model::terminal::TerminalLife;
-use crate::model::worktree::{Worktree, worktree_id};
-use crate::proto::worktree::{
-    Lineage, OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, StartupTerminal, WorktreeCreate,
-    WorktreeCurrent, WorktreeList, WorktreeMade, WorktreeShow, Worktrees,
-};
+use crate::model::worktree::Worktree;
+use crate::ops::caller::{self, Caller};
+use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
+use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::look::{self, Look, Seen, Sight};
+use crate::ops::{reply, select, terminal, view, worker};
+use crate::proto::worktree::{GitRow, Lineage, StartupTerminal, WorktreeCreate, WorktreeMade};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +31,8 @@ pub struct Wanted {
     pub setup_state: String,
     /// Set once it stands.
     pub worktree_id: Option<String>,
+    #[serde(default)]
+    pub head: Option<String>,
     pub terminal_id: Option<TerminalId>,
     pub error: Option<(String, String)>,
 }
@@ -54,19 +54,20 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
         (None, false) => lineage_parent(cx, &caller, &repo)?,
     };
     let agent = match call.agent.as_deref() {
-        Some(agent) => Some(worker::known_agent(cx, Some(agent))?),
+        Some(agent) => Some(worker::known_agent(cx, Some(agent)).map_err(as_bad_argument)?),
         None => None,
     };
     let wanted = Wanted {
         repo_id: repo.id.clone(),
         display_name: call.display_name,
-        comment: call.comment.map(|comment| text::cut_chars(&text::many_lines(&comment), 4_000)),
+        comment: call.comment.as_deref().and_then(super::safe_comment),
         issue: call.issue,
         parent_worktree_id: parent,
         agent,
         prompt: call.prompt,
         setup_state,
         worktree_id: None,
+        head: None,
         terminal_id: None,
         error: None,
     };
@@ -78,6 +79,17 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
     let then = serde_json::to_value(&wanted).map_err(|error| OpError::Bug(error.to_string()))?;
     let effect = cx.request(effect, None, Some(then.clone()))?;
     Ok(Answer::Wait(Wait { on: WaitOn::Effect { effect, then }, deadline: None, began: cx.now }))
+}
+
+/// An agent that cannot be started is a bad argument here (contract 2.6).
+fn as_bad_argument(error: OpError) -> OpError {
+    match error {
+        OpError::Refused(mut body) if body.code == ErrorCode::AgentUnconfigured => {
+            body.code = ErrorCode::InvalidArgument;
+            OpError::Refused(body)
+        }
+        other => other,
+    }
 }
 
 /// `run`, `skip` or `inherit`; no repository has scripts that this build would run.
@@ -95,7 +107,7 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
     match repo.kind {
         RepoKind::Git => Ok(repo),
         RepoKind::Folder => Err(refuse(
-            ErrorCode::NotARepository,
+            ErrorCode::InvalidArgument,
             format!("{} is a plain folder; a new worktree needs a git repository.", repo.path),
         )
         .next_step("git init")
@@ -105,10 +117,12 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
 }
 
 /// Refuses a worktree that git cannot make while that still costs nothing. `Some`: git was not asked yet.
-pub fn preview(cx: &Cx<'_>, wish: &CreateWorktree) -> Result<Option<Answer>, OpError> {
-    match cx.caller.preview.as_ref().filter(|preview| preview.wish.is_same_for_git(wish)) {
-        None => Ok(Some(Answer::Preview(wish.clone()))),
-        Some(preview) => preview.refusal.clone().map_or(Ok(None), |refusal| Err(refusal.into())),
+pub fn preview(cx: &mut Cx<'_>, wish: &CreateWorktree) -> Result<Option<Answer>, OpError> {
+    match look::look(cx, Look::Worktree(Box::new(wish.clone())))? {
+        Sight::Seen(Seen::Worktree(asked)) if asked.is_same_for_git(wish) => Ok(None),
+        Sight::Seen(Seen::Worktree(_)) => Ok(Some(Answer::Look(Look::Worktree(Box::new(wish.clone()))))),
+        Sight::Seen(_) => Err(look::mismatch()),
+        Sight::Ask(answer) => Ok(Some(answer)),
     }
 }
 
@@ -135,57 +149,15 @@ pub fn wish(
 }
 
 fn lineage_parent(cx: &mut Cx<'_>, caller: &Caller, repo: &Repo) -> Result<Option<String>, OpError> {
-    let named = cx.caller.origin.env_worktree.clone();
-    if let Some(worktree) = named.map(|id| cx.tx.get::<Worktree>(&id)).transpose()?.flatten() {
-        return Ok(Some(worktree.id));
+    let origin = &cx.caller.origin;
+    let named = [origin.env_workspace.clone(), origin.env_worktree.clone()];
+    for id in named.into_iter().flatten() {
+        if let Some(worktree) = cx.tx.get::<Worktree>(select::without_kind(&id))? {
+            return Ok(Some(worktree.id));
+        }
     }
     let own = terminal::create::own_worktree(cx, caller)?;
     Ok((own.repo_id == repo.id).then_some(own.id))
-}
-
-/// What git made.
-pub struct Made {
-    pub path: String,
-    pub branch: String,
-    pub base_ref: String,
-    pub base_commit: String,
-}
-
-/// Registers a worktree that git made.
-pub fn add(
-    cx: &mut Cx<'_>,
-    made: &Made,
-    repo: &RepoId,
-    parent: Option<String>,
-    names: (Option<&str>, Option<&str>, Option<u64>),
-    dispatch: Option<&DispatchId>,
-) -> Result<Worktree, OpError> {
-    let (display_name, comment, issue) = names;
-    let own_name = made.path.rsplit('/').next().unwrap_or(&made.path);
-    let display_name = display_name.map(text::one_line).filter(|name| !name.is_empty());
-    let worktree = Worktree {
-        id: worktree_id(repo, &made.path),
-        repo_id: repo.clone(),
-        path: made.path.clone(),
-        branch: Some(made.branch.clone()),
-        display_name: text::cut_chars(&display_name.unwrap_or_else(|| own_name.to_owned()), 120),
-        comment: comment.map(str::to_owned),
-        linked_issue: issue,
-        workspace_status: String::from("in-progress"),
-        is_main: false,
-        parent_worktree_id: parent,
-        base_ref: Some(made.base_ref.clone()),
-        base_commit: Some(made.base_commit.clone()),
-        created_by_dispatch: dispatch.cloned(),
-        created_at: cx.now,
-        last_activity_at: cx.now,
-    };
-    cx.tx.put(&worktree)?;
-    let mut fact =
-        Fact::new(EventKind::WorktreeCreated, format!("{} on {}", worktree.display_name, made.branch));
-    fact.dispatch_id = dispatch.cloned();
-    cx.emit(fact)?;
-    Ok(worktree)
 }
 
 /// The reply of a `worktree create`, from what its effects left in `then`.
@@ -193,7 +165,7 @@ pub fn made(cx: &Cx<'_>, then: &Value) -> Result<Answer, OpError> {
     let wanted: Wanted =
         serde_json::from_value(then.clone()).map_err(|error| OpError::Bug(error.to_string()))?;
     if let Some((code, message)) = wanted.error {
-        let code = crate::base::code::ErrorCode::ALL.iter().find(|known| known.as_str() == code);
+        let code = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
         return Err(refuse(code.copied().unwrap_or(ErrorCode::WorktreeFailed), message)
             .next_step("orca worktree list --json")
             .into());
@@ -209,62 +181,20 @@ pub fn made(cx: &Cx<'_>, then: &Value) -> Result<Answer, OpError> {
             wanted.agent.as_deref().unwrap_or("its shell")
         )
     });
+    let mut row = view::worktree(&cx.tx, &worktree)?;
+    row.git = Some(GitRow {
+        branch: worktree.branch.clone(),
+        is_merged: wanted.head == worktree.base_commit,
+        head: wanted.head,
+        base: worktree.base_ref.clone(),
+        ..GitRow::default()
+    });
     reply(&WorktreeMade {
         lineage: worktree.parent_worktree_id.clone().map(|parent_worktree_id| Lineage { parent_worktree_id }),
-        worktree: view::worktree(&cx.tx, &worktree)?,
+        worktree: row,
         warnings: warnings.into_iter().collect(),
         setup_state: wanted.setup_state,
         startup_terminal: wanted.terminal_id.clone().map(|handle| StartupTerminal { handle }),
         agent_terminal_handle: wanted.terminal_id.filter(|_| wanted.agent.is_some()),
     })
-}
-
-/// `worktree list`.
-pub fn list(cx: &mut Cx<'_>, call: WorktreeList) -> Result<Answer, OpError> {
-    let mut found = match call.repo.as_deref() {
-        Some(selector) => {
-            let repo = select::repo(cx, Some(selector))?;
-            cx.tx.list::<Worktree>("repo", repo.id.as_str(), usize::MAX)?
-        }
-        None => cx.tx.list::<Worktree>("all", "", usize::MAX)?,
-    };
-    let total_count = found.len();
-    found.truncate(limit_of(call.limit, 1_000, 1_000)?);
-    let mut worktrees = Vec::with_capacity(found.len());
-    for worktree in &found {
-        worktrees.push(view::worktree(&cx.tx, worktree)?);
-    }
-    reply(&Worktrees { truncated: worktrees.len() < total_count, total_count, worktrees })
-}
-
-/// `worktree show`.
-pub fn show(cx: &mut Cx<'_>, call: WorktreeShow) -> Result<Answer, OpError> {
-    let worktree = select::worktree(cx, &call.worktree)?;
-    reply(&OneWorktree { worktree: view::worktree(&cx.tx, &worktree)? })
-}
-
-/// `worktree current`.
-pub fn current(cx: &mut Cx<'_>, _call: WorktreeCurrent) -> Result<Answer, OpError> {
-    let worktree = select::current(cx)?;
-    reply(&OneWorktree { worktree: view::worktree(&cx.tx, &worktree)? })
-}
-
-/// `repo list`.
-pub fn repos(cx: &mut Cx<'_>, _call: RepoList) -> Result<Answer, OpError> {
-    reply(&Repos { repos: cx.tx.list::<Repo>("all", "", usize::MAX)? })
-}
-
-/// `repo show`.
-pub fn show_repo(cx: &mut Cx<'_>, call: RepoShow) -> Result<Answer, OpError> {
-    reply(&OneRepo { repo: select::repo(cx, call.repo.as_deref())? })
-}
-
-/// `repo add`: registers what is around the directory; one that is known stays as it is.
-pub fn add_repo(cx: &mut Cx<'_>, call: RepoAdd) -> Result<Answer, OpError> {
-    if cx.caller.place.is_none() {
-        let shown = text::cut_chars(&text::one_line(&call.path), 200);
-        let message = format!("{shown} is no directory that can be read.");
-        return Err(refuse(ErrorCode::SelectorNotFound, message).next_step("orca repo list --json").into());
-    }
-    reply(&OneRepo { repo: select::repo(cx, None)? })
 }

@@ -77,6 +77,11 @@ pub fn age(ms: u64) -> String {
     }
 }
 
+/// The text with blanks up to `columns` of width; a wider one stays whole.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 /// A span of time for people, exact to the second: `1h 30m`, `45s`.
 pub fn duration(ms: u64) -> String {
     let s = ms / 1_000;
@@ -119,6 +124,13 @@ pub fn shell_quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_they_look() {
+        assert_eq!(pad("ab", 4), "ab  ");
+        assert_eq!(pad("\u{6f22}", 4), "\u{6f22}  ");
+        assert_eq!(pad("abcde", 4), "abcde");
+    }
 
     #[test]
     fn one_line_removes_what_could_draw_or_deceive() {

@@ -5,6 +5,7 @@ use crate::base::text::{cut_chars, one_line, parse_duration};
 use crate::proto::error::ErrorBody;
 use crate::proto::run::LimitWishes;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use std::ffi::OsString;
 use std::io::Read;
 
@@ -121,6 +122,12 @@ pub fn string_array(flag: &str, text: &str) -> Result<Vec<String>, ErrorBody> {
             format!("{flag} must be a JSON array of strings like '[\"a\",\"b\"]', not {shown}."),
         )
     })
+}
+
+/// The words that a flag takes: the help shows them, the shell completes them, and another word is
+/// refused with the nearest of them before a server is asked.
+pub fn words<T: Copy>(all: &[T], text: fn(T) -> &'static str) -> PossibleValuesParser {
+    PossibleValuesParser::new(all.iter().map(|value| text(*value)))
 }
 
 /// A flag that holds a comma-separated list; blanks are dropped.

@@ -25,11 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[derive(Debug, Subcommand)]
 pub enum Host {
     /// Say whether the server runs and what it holds.
+    #[command(after_help = "Example:\n  orca status --json")]
     Status,
     /// Open the screen; the same as orca without a command.
     #[command(after_help = "Example:\n  orca attach")]
     Attach,
     /// Start the server if it is absent.
+    #[command(after_help = "Example:\n  orca open --json")]
     Open,
     /// Start, stop or replace the server.
     #[command(subcommand)]

@@ -30,6 +30,7 @@
 //!
 //! `UPDATE_TRANSCRIPTS=1 cargo test` writes what was printed; read the diff before you keep it.
 
+use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
@@ -40,31 +41,6 @@ use orca::proto::AnyCall;
 use orca::proto::error::ErrorBody;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-pub fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let (mut quote, mut is_open) = (None, false);
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => (quote, is_open) = (Some(c), true),
-            (None, ' ') => {
-                if is_open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                is_open = false;
-            }
-            (Some('"') | None, '\\') => word.extend(chars.next()),
-            (_, c) => word.push(c),
-        }
-    }
-    if is_open || !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
 
 fn with_proofs(world: &World, line: &str) -> String {
     let Some((before, rest)) = line.split_once("{proof ") else { return line.to_owned() };

@@ -2,9 +2,11 @@
 
 use crate::base::id::DeliveryId;
 use crate::base::text::{many_lines, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file, words};
+use crate::cli::suggest::unknown_value;
 use crate::cli::verb::{Keepalive, Verb};
 use crate::client::Unanswered;
+use crate::model::message::{MessageType, Priority, ReportedOutcome};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
     Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send,
@@ -58,11 +60,11 @@ pub struct SendArgs {
     /// run:ID, dispatch:ID, a terminal handle or user [default: your Run].
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
-    /// status, worker_done, escalation, heartbeat, handoff, merge_ready, … [default: status].
-    #[arg(long = "type", value_name = "TYPE")]
+    /// What kind of mail it is [default: status].
+    #[arg(long = "type", value_name = "TYPE", value_parser = words(MessageType::ALL, MessageType::as_str))]
     kind: Option<String>,
-    /// normal, high or urgent; never changes the order.
-    #[arg(long)]
+    /// How loudly it is shown; never changes the order [default: normal].
+    #[arg(long, value_parser = words(Priority::ALL, Priority::as_str))]
     priority: Option<String>,
     /// The thread it belongs to.
     #[arg(long, value_name = "ID")]
@@ -76,8 +78,8 @@ pub struct SendArgs {
     /// The attempt it is about.
     #[arg(long, value_name = "DISPATCH")]
     dispatch_id: Option<String>,
-    /// succeeded or failed; only with --type worker_done.
-    #[arg(long)]
+    /// What came of the work; only with --type worker_done.
+    #[arg(long, value_parser = words(ReportedOutcome::ALL, ReportedOutcome::as_str))]
     outcome: Option<String>,
     /// Changed files, comma-separated.
     #[arg(long, value_name = "CSV")]
@@ -221,6 +223,15 @@ pub struct CheckArgs {
 }
 
 impl CheckArgs {
+    fn types(&self) -> Result<Vec<String>, ErrorBody> {
+        let types = self.types.as_deref().map(csv).unwrap_or_default();
+        let known: Vec<&str> = MessageType::ALL.iter().map(|kind| kind.as_str()).collect();
+        match types.iter().find(|kind| !known.contains(&kind.as_str())) {
+            Some(unknown) => Err(unknown_value("--types", unknown, &known)),
+            None => Ok(types),
+        }
+    }
+
     /// A batch's marker and the exact command that acknowledges it.
     fn about_delivery(&self, delivery: &DeliveryId, reply: &Checked) -> String {
         let again = match (reply.replayed, reply.redeliveries) {
@@ -251,7 +262,7 @@ impl Verb for CheckArgs {
             run: self.run.run.clone(),
             ack: self.ack.clone(),
             mode: mode.map(str::to_owned),
-            types: self.types.as_deref().map(csv).unwrap_or_default(),
+            types: self.types()?,
             is_wait: self.wait,
             timeout_ms: self.timeout_ms,
             proof: self.proof.proof.clone(),

@@ -8,6 +8,7 @@ pub mod mail;
 pub mod man;
 pub mod repo;
 pub mod request;
+pub mod retired;
 pub mod run;
 pub mod schema;
 pub mod skills;
@@ -94,6 +95,14 @@ pub enum Orchestration {
     // Request
     /// Show what became of a request id.
     RequestShow(request::RequestShowArgs),
+
+    // Retired
+    /// Retired: the agent that reads the guide coordinates.
+    #[command(hide = true, alias = "run")]
+    CoordinatorStart(retired::RetiredArgs),
+    /// Retired, too.
+    #[command(hide = true, alias = "run-stop")]
+    CoordinatorStop(retired::RetiredArgs),
 }
 
 /// Runs one orchestration verb.
@@ -138,6 +147,11 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
 
         // Request
         Orchestration::RequestShow(args) => verb::run(args, session),
+
+        // Retired
+        Orchestration::CoordinatorStart(args) | Orchestration::CoordinatorStop(args) => {
+            retired::run(args, session)
+        }
     }
 }
 

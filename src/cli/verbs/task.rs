@@ -2,7 +2,7 @@
 
 use crate::base::id::GateId;
 use crate::base::text::{cut_width, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file, words};
 use crate::cli::verb::Verb;
 use crate::model::plan::BREAKER_LIMIT;
 use crate::model::task::TaskState;
@@ -145,8 +145,8 @@ impl Verb for TaskCreateArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca orchestration task-list --ready --json")]
 pub struct TaskListArgs {
-    /// Only tasks in this state: pending, ready, dispatched, completed, failed or blocked.
-    #[arg(long)]
+    /// Only tasks in this state.
+    #[arg(long, value_name = "STATE", value_parser = words(TaskState::ALL, TaskState::as_str))]
     status: Option<String>,
     /// Only tasks that can be started now.
     #[arg(long)]
@@ -198,7 +198,7 @@ pub struct TaskUpdateArgs {
     #[arg(long, value_name = "TASK")]
     id: String,
     /// The new state; `ready` also arms the circuit breaker again.
-    #[arg(long)]
+    #[arg(long, value_name = "STATE", value_parser = words(TaskState::ALL, TaskState::as_str))]
     status: Option<String>,
     /// What came of it; needs --status.
     #[arg(long)]

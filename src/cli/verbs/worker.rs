@@ -1,8 +1,9 @@
 //! Worker verbs.
 
 use crate::base::text::{age, many_lines, one_line};
-use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file};
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file, words};
 use crate::cli::verb::Verb;
+use crate::model::resource::TerminalState;
 use crate::proto::error::ErrorBody;
 use crate::proto::worker::{
     Abandoned, Released, Shown, ShownWorker, StartReceipt, Stopped, WorkerAbandon, WorkerList, WorkerListRow,
@@ -67,8 +68,8 @@ pub struct WorkerStartArgs {
     /// A note on the new worktree.
     #[arg(long)]
     comment: Option<String>,
-    /// run, skip or inherit the repository's setup script [default: run].
-    #[arg(long)]
+    /// What to do with the repository's setup script [default: run].
+    #[arg(long, value_parser = ["run", "skip", "inherit"])]
     setup: Option<String>,
     /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
     /// else wait-for-setup].
@@ -201,8 +202,8 @@ impl Verb for WorkerShowArgs {
 pub struct WorkerListArgs {
     #[command(flatten)]
     run: RunArg,
-    /// active, reclaimable, retained, release_pending, release_unknown or released.
-    #[arg(long, value_name = "STATE")]
+    /// Only attempts whose terminal is in this state.
+    #[arg(long, value_name = "STATE", value_parser = words(TerminalState::ALL, TerminalState::as_str))]
     terminal_state: Option<String>,
     /// Accepted for scripts written for other builds; there are no remote workers.
     #[arg(long, hide = true)]
@@ -268,8 +269,8 @@ pub struct WorkerReadArgs {
     /// The attempt.
     #[arg(long)]
     dispatch: String,
-    /// auto, terminal or transcript [default: auto].
-    #[arg(long)]
+    /// Where the output comes from [default: auto].
+    #[arg(long, value_parser = ["auto", "terminal", "transcript"])]
     source: Option<String>,
     /// Where the last page ended, as it said under cursor.
     #[arg(long)]

@@ -1,6 +1,6 @@
 //! Worktree verbs.
 
-use crate::base::text::one_line;
+use crate::base::text::{one_line, pad};
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
@@ -47,13 +47,8 @@ pub fn run(verb: &Worktree, session: &mut Session<'_>) -> u8 {
 fn line(worktree: &WorktreeRow) -> String {
     let branch = worktree.branch.as_deref().unwrap_or("-");
     let git = worktree.git.as_ref().map(git_words).unwrap_or_default();
-    format!(
-        "{:<24} {:<28} {:<18} {}",
-        one_line(&worktree.display_name),
-        one_line(branch),
-        git,
-        one_line(&worktree.path)
-    )
+    let name = pad(&one_line(&worktree.display_name), 24);
+    format!("{name} {} {} {}", pad(&one_line(branch), 28), pad(&git, 18), one_line(&worktree.path))
 }
 
 /// How it stands to git, in a few words: what is not committed, then how far it is from its base.
@@ -99,8 +94,8 @@ pub struct WorktreeCreateArgs {
     /// What to tell the agent.
     #[arg(long, requires = "agent")]
     prompt: Option<String>,
-    /// run, skip or inherit the repository's setup script [default: inherit].
-    #[arg(long)]
+    /// What to do with the repository's setup script [default: inherit].
+    #[arg(long, value_parser = ["run", "skip", "inherit"])]
     setup: Option<String>,
     /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
     /// else wait-for-setup].

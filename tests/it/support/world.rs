@@ -330,8 +330,13 @@ impl World {
 
     /// The oldest effect that has no outcome yet.
     pub fn oldest_effect(&self) -> OpenEffect {
+        self.open_effect().expect("an effect is open")
+    }
+
+    /// The same where there may be none.
+    pub fn open_effect(&self) -> Option<OpenEffect> {
         let open: Vec<OpenEffect> = self.store.read().unwrap().list("all", "", 1).unwrap();
-        open.into_iter().next().expect("an effect is open")
+        open.into_iter().next()
     }
 
     /// Gives an effect its outcome.
@@ -428,7 +433,24 @@ impl World {
         if words.iter().any(|word| word == "--json") && !printed.stdout.is_empty() {
             super::schema::check_printed(words, &printed.stdout);
         }
+        check_steps(&printed);
         printed
+    }
+}
+
+/// Every next step that was printed can be run.
+fn check_steps(printed: &Printed) {
+    let lines = printed.stdout.lines().chain(printed.stderr.lines());
+    for line in lines.filter_map(|line| line.strip_prefix("  try: ")).filter(|line| line.starts_with("orca "))
+    {
+        super::words::assert_runnable(line, "a reply");
+    }
+    let document: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap_or_default();
+    for data in [&document["error"]["data"], &document["result"]] {
+        let steps = data["nextSteps"].as_array().into_iter().chain(data["nextCommands"].as_array()).flatten();
+        for step in steps.filter_map(|step| step.as_str()).filter(|step| step.starts_with("orca ")) {
+            super::words::assert_runnable(step, "a reply");
+        }
     }
 }
 

@@ -95,8 +95,8 @@ impl Verb for TerminalReadArgs {
 pub struct TerminalWaitArgs {
     #[command(flatten)]
     terminal: TerminalArg,
-    /// exit or tui-idle.
-    #[arg(long = "for", value_name = "CONDITION")]
+    /// What to wait for: the end of the process, or an idle agent.
+    #[arg(long = "for", value_name = "CONDITION", value_parser = ["exit", "tui-idle"])]
     condition: String,
     /// The longest wait in milliseconds, 1 to 86400000 [default: 300000].
     #[arg(long, value_name = "MS")]

@@ -6,7 +6,7 @@ pub mod look;
 pub mod open;
 pub mod send;
 
-use crate::base::text::{cut_width, one_line};
+use crate::base::text::{cut_width, one_line, pad};
 use crate::cli::verb::{self, Session};
 use crate::proto::terminal::TerminalSummary;
 use clap::{Args, Subcommand};
@@ -52,9 +52,9 @@ fn line(terminal: &TerminalSummary) -> String {
     let activity = terminal.live.as_ref().map_or("", |live| live.activity.as_str());
     let state = terminal.exit_cause.as_deref().unwrap_or(row.life.as_str());
     format!(
-        "{}  {:<26} {state:<10} {activity:<8} {}",
+        "{}  {} {state:<10} {activity:<8} {}",
         row.handle,
-        cut_width(&one_line(what), 26),
+        pad(&cut_width(&one_line(what), 26), 26),
         one_line(&row.worktree_path)
     )
 }

@@ -70,8 +70,14 @@ pub struct LiveFacts {
     pub title: String,
     /// The agent's process itself, not just the shell around it, is alive.
     pub is_process_alive: bool,
-    /// The name of the foreground process, where it is known.
-    pub foreground: Option<String>,
+    /// The agent that runs there, also one that a person started in its shell.
+    pub agent: Option<String>,
+    /// What the activity is known from: `program`, `hook`, `title`, `progress`, `screen`, `nothing`.
+    pub source: String,
+    /// How often the agent began to work.
+    pub n_turns: u64,
+    /// A person typed something there and neither sent nor cleared it.
+    pub has_draft: bool,
 }
 
 /// Which lines of a terminal's output are wanted.

@@ -41,6 +41,9 @@ pub struct LiveRow {
     pub last_output_at: Option<Timestamp>,
     /// A machine's text waits because a person's draft is in the way.
     pub is_input_held: bool,
+    /// The agent that runs there, also one that a person started in its shell.
+    #[serde(default)]
+    pub agent: Option<String>,
 }
 
 /// One step of the mirror.

@@ -13,6 +13,7 @@ mod conn;
 mod effects;
 mod engine;
 pub mod fault;
+mod guest;
 mod host;
 mod hub;
 mod pane;

@@ -5,7 +5,9 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
-use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
+use super::guest::Guest;
+use crate::agent::Presets;
+use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
 use crate::base::clock::{Clock, Timestamp};
@@ -67,6 +69,10 @@ pub struct Inner {
     pub last_output_at: Option<Timestamp>,
     pub live: LiveRow,
     pub state: AgentState,
+    /// Which evidence `state` comes from.
+    pub source: Source,
+    /// How often the agent began to work.
+    pub n_turns: u64,
     pub end: Option<ChildEnd>,
     /// The end is recorded and the holder was let go.
     pub is_let_go: bool,
@@ -77,7 +83,10 @@ pub struct Pane {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The agent it was started with; None for a shell.
+    own_agent: Option<Arc<Preset>>,
+    guest: Mutex<Guest>,
+    presets: Arc<Presets>,
     pub master: OwnedFd,
     inner: Mutex<Inner>,
     /// Told when the process ended or its state was looked at.
@@ -119,7 +128,9 @@ pub struct PaneParts {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The id of the agent it was started with.
+    pub agent: Option<String>,
+    pub presets: Arc<Presets>,
     pub master: OwnedFd,
     pub term: Term,
     pub journal: Option<Journal>,
@@ -139,7 +150,10 @@ impl Pane {
             activity_since: now,
             last_output_at: None,
             is_input_held: false,
+            agent: None,
         };
+        let own_agent = parts.agent.as_deref().filter(|agent| *agent != "shell");
+        let own_agent = own_agent.and_then(|agent| parts.presets.get(agent)).cloned().map(Arc::new);
         let modes = Mutex::new(parts.term.modes());
         let inner = Inner {
             term: parts.term,
@@ -150,6 +164,8 @@ impl Pane {
             last_output_at: None,
             live,
             state: AgentState::Unknown,
+            source: Source::Nothing,
+            n_turns: 0,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
@@ -157,7 +173,9 @@ impl Pane {
             id: parts.id,
             dir: parts.dir,
             child_pid: parts.child_pid,
-            preset: parts.preset,
+            own_agent,
+            guest: Mutex::default(),
+            presets: parts.presets,
             master: parts.master,
             inner: Mutex::new(inner),
             changed: Condvar::new(),
@@ -314,9 +332,26 @@ impl Pane {
         live
     }
 
+    /// The agent that runs here: the one it was started with, else the one that was last seen in the
+    /// foreground of its shell.
+    pub fn preset(&self) -> Option<Arc<Preset>> {
+        self.own_agent.clone().or_else(|| lock(&self.guest).preset().cloned())
+    }
+
+    /// Looks whether an agent was started by hand or has ended. True when that changed.
+    fn look_at_guest(&self) -> bool {
+        self.own_agent.is_none() && lock(&self.guest).look(&self.master, self.child_pid, &self.presets)
+    }
+
     /// The same for verbs.
     pub fn live_facts(&self) -> LiveFacts {
-        let inner = self.inner();
+        // Before the other lock: whoever types takes them in this order.
+        let has_draft = self.queue().has_draft;
+        let mut inner = self.inner();
+        // It may have been started a moment ago, and not have written anything since.
+        if self.look_at_guest() {
+            self.look(&mut inner);
+        }
         let live = &inner.live;
         LiveFacts {
             activity: live.activity.clone(),
@@ -325,7 +360,10 @@ impl Pane {
             last_output_at: inner.last_output_at,
             title: live.title.clone(),
             is_process_alive: inner.end.is_none(),
-            foreground: None,
+            agent: live.agent.clone(),
+            source: inner.source.as_str().to_owned(),
+            n_turns: inner.n_turns,
+            has_draft,
         }
     }
 
@@ -344,6 +382,11 @@ impl Pane {
 
     /// Looks at the program's state with what is known now. True when that changed the live row.
     pub fn look(&self, inner: &mut Inner) -> bool {
+        if self.look_at_guest() {
+            // What the one before said of itself is over with it.
+            (inner.program, inner.progress) = (None, None);
+        }
+        let preset = self.preset();
         let screen = inner.term.screen_text();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
         let evidence = Evidence {
@@ -353,18 +396,25 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        let found = detect::detect(self.preset.as_ref(), &evidence);
+        let found = detect::detect(preset.as_deref(), &evidence);
         let activity = activity_word(found.state);
         let detail = if found.message.is_empty() { found.explanation } else { found.message };
         let detail = found.state.is_blocked().then_some(detail);
         let title = inner.term.title().to_owned();
+        let agent = preset.map(|preset| preset.id.clone());
         let is_new = inner.live.activity != activity
+            || inner.live.agent != agent
             || inner.live.activity_detail != detail
             || inner.live.title != title;
         if inner.live.activity != activity {
             inner.live.activity_since = Clock::System.now();
         }
+        if found.state == AgentState::Working && inner.state != AgentState::Working {
+            inner.n_turns += 1;
+        }
         inner.state = found.state;
+        inner.source = found.source;
+        inner.live.agent = agent;
         inner.live.activity = activity.to_owned();
         inner.live.activity_detail = detail;
         inner.live.title = title;
@@ -383,7 +433,7 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        detect::is_ready(self.preset.as_ref()?, &evidence)
+        detect::is_ready(&*self.preset()?, &evidence)
     }
 
     /// Waits until `is_so`, looking again at every change, at most `patience`. Gives whether it is.

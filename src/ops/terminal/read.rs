@@ -54,6 +54,7 @@ fn summary(cx: &Cx<'_>, terminal: &Terminal) -> TerminalSummary {
             activity_since: live.activity_since,
             last_output_at: live.last_output_at,
             is_input_held: false,
+            agent: live.agent,
         }),
     }
 }

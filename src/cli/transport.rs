@@ -11,10 +11,17 @@ pub trait Transport {
     /// An `Err` means that no server answered; its code is `runtime_unavailable`,
     /// `incompatible_runtime` or `operation_unknown` (the connection broke after sending).
     fn call(&mut self, request: Request, on_keepalive: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody>;
+
+    /// From now on a server that is away is waited for, not started.
+    fn never_start(&mut self) {}
 }
 
 impl Transport for Client {
     fn call(&mut self, request: Request, on_keepalive: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
         Client::call(self, &request, on_keepalive)
+    }
+
+    fn never_start(&mut self) {
+        Client::never_start(self);
     }
 }

@@ -35,9 +35,11 @@ words! {
         TerminalEnded = "terminal.ended",
         TerminalClosed = "terminal.closed",
         TerminalTakenOver = "terminal.taken_over",
+        TerminalRenamed = "terminal.renamed",
         WorktreeCreated = "worktree.created",
         RepoAdded = "repo.added",
         ServerStarted = "server.started",
+        StateReset = "state.reset",
     }
 }
 

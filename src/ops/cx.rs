@@ -55,6 +55,8 @@ pub trait World {
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
     /// What a live terminal shows; None when there is no process.
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
+    /// A screen is attached.
+    fn has_screen(&self) -> bool;
     /// Lines of a terminal's output (live or archived).
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage>;
 }
@@ -76,6 +78,8 @@ pub struct LiveFacts {
     pub source: String,
     /// How often the agent began to work.
     pub n_turns: u64,
+    /// It takes a paste as one piece (bracketed paste is on).
+    pub takes_pastes: bool,
     /// A person typed something there and neither sent nor cleared it.
     pub has_draft: bool,
 }
@@ -134,6 +138,10 @@ pub enum Act {
     Type { terminal: TerminalId, bytes: Vec<u8> },
     /// A text with its Enter, as one item of the terminal's queue (design 4).
     Prompt { terminal: TerminalId, text: String },
+    /// Every attached screen goes to this terminal.
+    Focus { terminal: TerminalId },
+    /// Every attached screen gets everything anew: whole tables were cleared.
+    Refresh,
     /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
     CancelWaits { run: RunId },
 }
@@ -177,7 +185,34 @@ pub enum WaitOn {
     /// `worktree create`, `terminal create`, `terminal close`: an effect has its outcome.
     Effect { effect: EffectId, then: Value },
     /// `terminal wait`.
-    Terminal { terminal: TerminalId, condition: String },
+    Terminal { terminal: TerminalId, condition: String, until: Timestamp },
+    /// `terminal send --wait-submit`.
+    Submit(Submit),
+    /// `events --follow`: something after `since` that the filter lets through.
+    Events { since: u64, filter: EventFilter },
+}
+
+/// A prompt on its way into an agent, with what was seen of the agent before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Submit {
+    pub terminal: TerminalId,
+    pub request_id: String,
+    pub provider: String,
+    pub n_bytes: usize,
+    /// Turns that had begun.
+    pub baseline: u64,
+    pub was_working: bool,
+    /// The server that was to type it.
+    pub runtime_id: String,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EventFilter {
+    pub run: Option<RunId>,
+    /// Kinds, or the nouns in front of them; none: all.
+    pub types: Vec<String>,
 }
 
 /// Why a waiting call is asked again.
@@ -207,6 +242,8 @@ pub struct Cx<'a> {
     /// This server's id; a new one for every start (contract 3.5 `runtime_epoch`).
     pub runtime_id: &'a str,
     pub caller: CallerFacts,
+    /// The durable id of this call, where it is a mutation.
+    pub(super) request_id: Option<String>,
     left: Leftovers,
     /// Who acts, for events: set by `caller::resolve`.
     pub(super) by: String,
@@ -231,6 +268,7 @@ impl<'a> Cx<'a> {
             world,
             runtime_id,
             caller,
+            request_id: None,
             left: Leftovers::default(),
             by: String::from("orca"),
         }

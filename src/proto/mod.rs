@@ -12,6 +12,7 @@ pub mod frame;
 pub mod gate;
 pub mod mail;
 pub mod request;
+pub mod reset;
 pub mod row;
 pub mod run;
 pub mod schema;
@@ -173,5 +174,16 @@ calls! {
     TerminalRead(terminal::TerminalRead),
     TerminalSend(terminal::TerminalSend),
     TerminalWait(terminal::TerminalWait),
+    TerminalSplit(terminal::TerminalSplit),
+    TerminalRename(terminal::TerminalRename),
+    TerminalSetPaneTitle(terminal::TerminalSetPaneTitle),
+    TerminalSwitch(terminal::TerminalSwitch),
     TerminalClose(terminal::TerminalClose),
+    TerminalStop(terminal::TerminalStop),
+
+    // Event
+    EventsList(event::EventsList),
+
+    // Reset
+    Reset(reset::Reset),
 }

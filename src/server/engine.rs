@@ -27,6 +27,7 @@ use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::OpError;
 use crate::proto::error::ErrorBody;
+use crate::proto::screen::ServerFrame;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
 use crate::store::Store;
@@ -286,7 +287,8 @@ impl Engine {
             })
         });
         let answer = match answer {
-            Ok(Answer::Wait(wait)) if wake == Wake::Deadline => {
+            // One that only looks again from time to time has a new deadline by now.
+            Ok(Answer::Wait(wait)) if wait.deadline.is_some_and(|deadline| deadline <= self.clock.now()) => {
                 Err(OpError::Bug(format!("a call waits past its deadline: {:?}", wait.on)).into())
             }
             other => other,
@@ -348,7 +350,8 @@ impl Engine {
         caller: CallerFacts,
         work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
     ) -> Result<R, ErrorBody> {
-        let world = LiveWorld { waiting: self.waits.runs(), terminals: &self.terminals };
+        let has_screen = !self.hub.is_empty();
+        let world = LiveWorld { waiting: self.waits.runs(), terminals: &self.terminals, has_screen };
         let now = self.clock.now();
         let ids = self.ids.as_mut();
         let mut cx = Cx::new(tx, now, ids, &self.rules, &world, &self.runtime_id, caller);
@@ -458,10 +461,12 @@ impl Engine {
         Ok(())
     }
 
-    fn act(&self, act: Act) {
+    fn act(&mut self, act: Act) {
         match act {
             Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
             Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
+            Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
+            Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),
             Act::CancelWaits { .. } => {}
         }
     }

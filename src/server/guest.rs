@@ -25,29 +25,38 @@ pub struct Guest {
     preset: Option<Arc<Preset>>,
 }
 
+/// What a look at the foreground found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Same,
+    /// An agent is there, and none was before.
+    Came,
+    /// The agent that was there is gone; another one may be there.
+    Left,
+}
+
 impl Guest {
     /// The agent in the foreground, as of the last look.
     pub fn preset(&self) -> Option<&Arc<Preset>> {
         self.preset.as_ref()
     }
 
-    /// Looks at the foreground of a terminal whose own process is `shell`. True when the agent is
-    /// another one now, or gone.
-    pub fn look(&mut self, master: impl AsFd, shell: u32, presets: &Presets) -> bool {
+    /// Looks at the foreground of a terminal whose own process is `shell`.
+    pub fn look(&mut self, master: impl AsFd, shell: u32, presets: &Presets) -> Change {
         let leader = rustix::termios::tcgetpgrp(master).ok();
         let leader = leader.and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
         if leader != self.leader {
             (self.leader, self.n_looks) = (leader, 0);
         } else if self.preset.is_some() || self.n_looks >= MAX_LOOKS {
-            return false;
+            return Change::Same;
         }
         self.n_looks += 1;
         let found = leader.filter(|leader| *leader != shell).and_then(|leader| agent_of(leader, presets));
-        let is_new = found.map(|preset| &preset.id) != self.preset.as_ref().map(|preset| &preset.id);
-        if is_new {
-            self.preset = found.cloned().map(Arc::new);
+        if found.map(|preset| &preset.id) == self.preset.as_ref().map(|preset| &preset.id) {
+            return Change::Same;
         }
-        is_new
+        let left = std::mem::replace(&mut self.preset, found.cloned().map(Arc::new));
+        if left.is_some() { Change::Left } else { Change::Came }
     }
 }
 
@@ -87,8 +96,12 @@ mod tests {
 
     #[test]
     fn an_agent_is_known_by_its_own_process_or_below_a_wrapper() {
-        let files = [(String::from("mine"), String::from("command = [\"mine\"]\nprompt = \"paste\"\n"))];
-        let (presets, _) = Presets::with_user_files(&files);
+        let files = [
+            ("mine", "command = [\"mine\"]\nprompt = \"paste\"\n"),
+            ("quiet", "command = [\"sh\", \"-c\", \"read x\"]\nprompt = \"argument\"\n"),
+        ];
+        let files = files.map(|(id, text)| (id.to_owned(), text.to_owned()));
+        let presets = Presets::with_user_files(&files);
         let dir = tempfile::tempdir().unwrap();
         let script = dir.path().join("mine");
         std::fs::write(&script, "read line\n").unwrap();
@@ -108,5 +121,7 @@ mod tests {
         check("sh", &[path], Some("mine"));
         check("sh", &["-c", &format!("sh {path}; true")], Some("mine"));
         check("cat", &[], None);
+        // A preset that runs a shell makes no agent of every shell.
+        check("sh", &[], None);
     }
 }

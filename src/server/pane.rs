@@ -5,7 +5,7 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
-use super::guest::Guest;
+use super::guest::{Change, Guest};
 use crate::agent::Presets;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
 use crate::agent::preset::Preset;
@@ -339,8 +339,16 @@ impl Pane {
     }
 
     /// Looks whether an agent was started by hand or has ended. True when that changed.
-    fn look_at_guest(&self) -> bool {
-        self.own_agent.is_none() && lock(&self.guest).look(&self.master, self.child_pid, &self.presets)
+    fn look_at_guest(&self, inner: &mut Inner) -> bool {
+        if self.own_agent.is_some() {
+            return false;
+        }
+        let change = lock(&self.guest).look(&self.master, self.child_pid, &self.presets);
+        if change == Change::Left {
+            // What it said of itself is over with it.
+            (inner.program, inner.progress) = (None, None);
+        }
+        change != Change::Same
     }
 
     /// The same for verbs.
@@ -349,7 +357,7 @@ impl Pane {
         let has_draft = self.queue().has_draft;
         let mut inner = self.inner();
         // It may have been started a moment ago, and not have written anything since.
-        if self.look_at_guest() {
+        if self.look_at_guest(&mut inner) {
             self.look(&mut inner);
         }
         let live = &inner.live;
@@ -363,6 +371,7 @@ impl Pane {
             agent: live.agent.clone(),
             source: inner.source.as_str().to_owned(),
             n_turns: inner.n_turns,
+            takes_pastes: inner.term.modes().is_bracketed_paste,
             has_draft,
         }
     }
@@ -382,10 +391,7 @@ impl Pane {
 
     /// Looks at the program's state with what is known now. True when that changed the live row.
     pub fn look(&self, inner: &mut Inner) -> bool {
-        if self.look_at_guest() {
-            // What the one before said of itself is over with it.
-            (inner.program, inner.progress) = (None, None);
-        }
+        self.look_at_guest(inner);
         let preset = self.preset();
         let screen = inner.term.screen_text();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());

@@ -15,6 +15,7 @@ pub struct LiveWorld<'a> {
     /// The Runs on whose mailbox somebody waits.
     pub waiting: BTreeSet<RunId>,
     pub terminals: &'a Terminals,
+    pub has_screen: bool,
 }
 
 impl World for LiveWorld<'_> {
@@ -29,6 +30,10 @@ impl World for LiveWorld<'_> {
 
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.terminals.live_facts(terminal)
+    }
+
+    fn has_screen(&self) -> bool {
+        self.has_screen
     }
 
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {

@@ -48,7 +48,8 @@ actions! {
     CleanView = "clean_view", "only this pane, mouse free for your terminal's selection";
     Scroll = "scroll", "scroll back";
     NewShell = "new_shell", "new shell";
-    NewShellHere = "new_shell_here", "new shell beside this pane, in the same worktree";
+    SplitRight = "split_right", "new shell to the right of this pane, in the same worktree";
+    SplitDown = "split_down", "new shell below this pane, in the same worktree";
     ClosePane = "close_pane", "close the pane (asks first)";
     MarkUnseen = "mark_unseen", "mark the pane as not looked at";
     CopyPath = "copy_path", "copy the pane's worktree path";

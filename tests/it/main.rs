@@ -12,4 +12,5 @@ mod screens;
 mod support;
 mod surface;
 mod terminal;
+mod terminals;
 mod transcripts;

@@ -2,10 +2,12 @@
 
 pub mod completions;
 pub mod dispatch;
+pub mod event;
 pub mod gate;
 pub mod mail;
 pub mod man;
 pub mod request;
+pub mod reset;
 pub mod run;
 pub mod schema;
 pub mod skills;
@@ -90,6 +92,16 @@ pub enum Orchestration {
     // Request
     /// Show what became of a request id.
     RequestShow(request::RequestShowArgs),
+
+    // Reset
+    /// Remove tasks, mail or everything for good.
+    Reset(reset::ResetArgs),
+    /// Retired.
+    #[command(hide = true, alias = "run")]
+    CoordinatorStart(reset::RetiredArgs),
+    /// Retired.
+    #[command(hide = true, alias = "run-stop")]
+    CoordinatorStop(reset::RetiredArgs),
 }
 
 /// Runs one orchestration verb.
@@ -133,6 +145,12 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
 
         // Request
         Orchestration::RequestShow(args) => verb::run(args, session),
+
+        // Reset
+        Orchestration::Reset(args) => verb::run(args, session),
+        Orchestration::CoordinatorStart(args) | Orchestration::CoordinatorStop(args) => {
+            reset::retired(args, session)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Mail: [`send`] and its lifecycle [`report`]s, [`check`] and a Run's Deliveries ([`delivery`]), who
+//! Mail: [`send`] (to a [`group`] too) and its lifecycle [`report`]s, [`check`] and a Run's Deliveries ([`delivery`]), who
 //! reads what ([`reach`]), [`ask`] and `reply`.
 //!
 //! A message is accepted once and numbered in that order; nothing here decides by time.
@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod check;
 pub mod delivery;
+mod group;
 mod reach;
 pub mod report;
 pub mod send;

@@ -8,7 +8,7 @@ use crate::config::Clipboard;
 use crate::proto::envelope::Response;
 use crate::proto::event::Change;
 use crate::proto::screen::{ServerFrame, View};
-use crate::proto::terminal::{Created, TerminalCreate};
+use crate::proto::terminal::TerminalCreate;
 use crate::pty::snapshot::Patch;
 use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
@@ -32,6 +32,7 @@ pub fn frame(model: &mut Model, frame: ServerFrame) -> Vec<Cmd> {
         }
         ServerFrame::Clipboard { terminal, text } => clipboard(model, &terminal, text),
         ServerFrame::Notice { terminal, text, is_bell } => notice(model, &terminal, &text, is_bell),
+        ServerFrame::Focus { terminal } => opened(model, terminal),
         ServerFrame::Keepalive { .. } => Vec::new(),
         ServerFrame::Closing { reason } => lost(model, reason),
     }
@@ -109,15 +110,18 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
     }
     match purpose {
         CallPurpose::OpenShell => {
-            let created =
-                response.result.clone().and_then(|result| serde_json::from_value::<Created>(result).ok());
-            created.map(|created| opened(model, created.terminal.handle)).unwrap_or_default()
+            let result = response.result.as_ref();
+            let handle = result.and_then(|result| {
+                result.pointer("/terminal/handle").or_else(|| result.pointer("/split/handle"))?.as_str()
+            });
+            let terminal = handle.and_then(|handle| TerminalId::parse(handle).ok());
+            terminal.map(|terminal| opened(model, terminal)).unwrap_or_default()
         }
         CallPurpose::Answer(_) | CallPurpose::ClosePane => Vec::new(),
     }
 }
 
-/// The person asked for this pane, so it gets the focus as soon as its row is here.
+/// Somebody asked for this pane, so it gets the focus as soon as its row is here.
 fn opened(model: &mut Model, terminal: TerminalId) -> Vec<Cmd> {
     model.is_zoomed = false;
     model.wanted_focus = Some(terminal);

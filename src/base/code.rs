@@ -91,7 +91,8 @@ codes! {
     SenderNotAssignee = "sender_not_assignee", "The sender is not the worker of this Dispatch.";
     InactiveDispatch = "inactive_dispatch", "The Dispatch or its Task was already settled.";
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
-    ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
+    ConfirmationRequired = "confirmation_required", "Something that runs would be ended or forgotten; say so with the flag that is named.";
+    GroupEmpty = "group_empty", "The group is known and has no member at the moment.";
     RunLimitReached = "run_limit_reached", "A limit that was set for the Run forbids one more attempt.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
     SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";

@@ -30,7 +30,7 @@ pub enum Host {
     /// Open the screen; the same as orca without a command.
     #[command(after_help = "Example:\n  orca attach")]
     Attach,
-    /// Start the server if it is absent.
+    /// Start the server if it is absent, and open the screen where there is a terminal to draw on.
     #[command(after_help = "Example:\n  orca open --json")]
     Open,
     /// Start, stop or replace the server.
@@ -88,7 +88,8 @@ pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
     match host {
         Host::Status | Host::Server(Server::Status) => desk.status(),
         Host::Attach => desk.attach(),
-        Host::Open | Host::Server(Server::Start) => desk.start(),
+        Host::Open => desk.open(),
+        Host::Server(Server::Start) => desk.start(),
         Host::Server(Server::Stop(args)) => desk.stop(args.force),
         Host::Server(Server::Restart) => desk.restart(),
         Host::Server(Server::Run(args)) => crate::server::run(desk.environment, args.detached),
@@ -154,9 +155,14 @@ impl Desk<'_> {
         }
         let place = self.client.place();
         let n_queued = crate::client::spool::n_waiting(place);
-        let status = Status::not_running(&place.dir.root().display().to_string(), n_queued);
+        let is_starting = find::is_locked(place);
+        let status = Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued);
         self.out.local(self.is_json, &status, |status| {
-            format!("no server runs in {}{}\n", status.state_dir, queued_text(status))
+            let queued = queued_text(status);
+            match is_starting {
+                true => format!("a server holds {} and does not answer yet{queued}\n", status.state_dir),
+                false => format!("no server runs in {}{queued}\n", status.state_dir),
+            }
         })
     }
 
@@ -167,6 +173,21 @@ impl Desk<'_> {
             return fail_local(error, self.is_json, &mut self.out);
         }
         self.status()
+    }
+
+    /// Starts the server where none runs; then the screen, or with `--json` or without a terminal the
+    /// status (contract 2.3).
+    fn open(&mut self) -> u8 {
+        let has_screen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        if self.is_json || !has_screen {
+            return self.start();
+        }
+        if !self.client.is_running()
+            && let Err(error) = find::start(self.client.place())
+        {
+            return fail_local(error, self.is_json, &mut self.out);
+        }
+        self.attach()
     }
 
     fn stop(&mut self, force: bool) -> u8 {

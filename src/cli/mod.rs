@@ -82,6 +82,8 @@ pub enum Command {
     /// Repositories and folders.
     #[command(subcommand)]
     Repo(verbs::repo::Repo),
+    /// Print the event log as JSON lines, and follow it.
+    Events(verbs::event::EventsArgs),
     /// Show a scripted team at work in a temporary place.
     Demo(demo::DemoArgs),
     /// The guides that agents read.
@@ -182,6 +184,7 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Terminal(verb) => verbs::terminal::run(verb, session),
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
         Command::Repo(verb) => verbs::repo::run(verb, session),
+        Command::Events(args) => verbs::event::run(args, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session),
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),

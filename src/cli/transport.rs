@@ -15,6 +15,9 @@ pub trait Transport {
         request: Request,
         on_keepalive: &mut dyn FnMut(u64),
     ) -> Result<Response, Box<Unanswered>>;
+
+    /// From now on a server that is away is waited for, not started.
+    fn never_start(&mut self) {}
 }
 
 impl Transport for Client {
@@ -24,5 +27,9 @@ impl Transport for Client {
         on_keepalive: &mut dyn FnMut(u64),
     ) -> Result<Response, Box<Unanswered>> {
         Client::call(self, &request, on_keepalive)
+    }
+
+    fn never_start(&mut self) {
+        Client::never_start(self);
     }
 }

@@ -96,15 +96,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
     let reply = match reply {
         Ok(reply) => reply,
         Err(error) => {
-            let body = ErrorBody::new(
-                crate::base::code::ErrorCode::IncompatibleRuntime,
-                format!("The server's reply does not have the shape this orca knows: {error}."),
-            )
-            .next_step("orca server restart");
-            return fail(
-                session,
-                &Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(body)),
-            );
+            return fail(session, &misunderstood(&response, &error));
         }
     };
     if session.is_json && verb.is_bare() {
@@ -123,6 +115,16 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.out.data(&text);
     }
     verb.exit(&reply)
+}
+
+/// A reply in a shape that this build does not know.
+pub fn misunderstood(response: &Response, error: &serde_json::Error) -> Response {
+    let body = ErrorBody::new(
+        ErrorCode::IncompatibleRuntime,
+        format!("The server's reply does not have the shape this orca knows: {error}."),
+    )
+    .next_step("orca server restart");
+    Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(body))
 }
 
 /// Prints what became of a call that no server answered. Gives the exit code: 75 where it is kept, else 1,

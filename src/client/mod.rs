@@ -91,6 +91,11 @@ impl Client {
         self.connection.is_some()
     }
 
+    /// From now on connects to a server that is there and starts none.
+    pub fn never_start(&mut self) {
+        self.place.may_start = false;
+    }
+
     /// Lets go of the connection, for example because the server was asked to end.
     pub fn disconnect(&mut self) {
         self.connection = None;
@@ -310,6 +315,7 @@ fn exchange(
                 | ServerFrame::Found { .. }
                 | ServerFrame::Clipboard { .. }
                 | ServerFrame::Notice { .. }
+                | ServerFrame::Focus { .. }
                 | ServerFrame::Closing { .. },
             ) => heard = Instant::now(),
             Err(error) => {

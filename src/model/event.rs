@@ -43,6 +43,7 @@ words! {
         TerminalEnded = "terminal.ended",
         TerminalClosed = "terminal.closed",
         TerminalTakenOver = "terminal.taken_over",
+        TerminalRenamed = "terminal.renamed",
         WorktreeCreated = "worktree.created",
         WorktreeChanged = "worktree.changed",
         WorktreeRemoved = "worktree.removed",
@@ -53,6 +54,7 @@ words! {
         SetupEnded = "setup.ended",
         HooksDecided = "hooks.decided",
         ServerStarted = "server.started",
+        StateReset = "state.reset",
     }
 }
 

@@ -63,7 +63,7 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     let WaitOn::Effect { effect, then } = &wait.on else {
         return Err(OpError::Bug(String::from("not a wait for an effect")));
     };
-    if then["verb"] == "terminal.close" {
+    if matches!(then["verb"].as_str(), Some("terminal.close" | "terminal.stop")) {
         return terminal::close::closed(cx, wait, wake);
     }
     if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
@@ -72,10 +72,8 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     if then["verb"] == "worktree.rm" {
         return worktree::remove::removed(cx, effect, then);
     }
-    if then["verb"] == "terminal.create" {
-        let id = then["terminal"].as_str().and_then(|id| TerminalId::parse(id).ok());
-        let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
-        return terminal::create::created(cx, &id);
+    if matches!(then["verb"].as_str(), Some("terminal.create" | "terminal.split")) {
+        return terminal::create::created(cx, then);
     }
     worktree::stand::answer(cx, effect, then, wait.clone())
 }

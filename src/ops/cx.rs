@@ -63,6 +63,8 @@ pub trait World {
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
     /// What a live terminal shows; None when there is no process.
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
+    /// A screen is attached.
+    fn has_screen(&self) -> bool;
     /// Lines of a terminal's output (live or archived).
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage>;
     /// A part of a terminal's output for another program, from a line on (live or archived).
@@ -90,8 +92,16 @@ pub struct LiveFacts {
     pub title: String,
     /// The agent's process itself, not just the shell around it, is alive.
     pub is_process_alive: bool,
-    /// The name of the foreground process, where it is known.
-    pub foreground: Option<String>,
+    /// The agent that runs there, also one that a person started in its shell.
+    pub agent: Option<String>,
+    /// What the activity is known from: `program`, `hook`, `title`, `progress`, `screen`, `nothing`.
+    pub source: String,
+    /// How often the agent began to work.
+    pub n_turns: u64,
+    /// It takes a paste as one piece (bracketed paste is on).
+    pub takes_pastes: bool,
+    /// A person typed something there and neither sent nor cleared it.
+    pub has_draft: bool,
 }
 
 /// Which lines of a terminal's output are wanted.
@@ -153,6 +163,10 @@ pub enum Act {
     Prompt { terminal: TerminalId, text: String },
     /// A line for an agent at rest about messages that wait for it; given back if it is at rest no more.
     Nudge { terminal: TerminalId, line: String, messages: Vec<MessageId> },
+    /// Every attached screen goes to this terminal.
+    Focus { terminal: TerminalId },
+    /// Every attached screen gets everything anew: whole tables were cleared.
+    Refresh,
     /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
     CancelWaits { run: RunId },
 }
@@ -195,7 +209,34 @@ pub enum WaitOn {
     /// `worktree create`, `terminal create`, `terminal close`: an effect has its outcome.
     Effect { effect: EffectId, then: Value },
     /// `terminal wait`.
-    Terminal { terminal: TerminalId, condition: String },
+    Terminal { terminal: TerminalId, condition: String, until: Timestamp },
+    /// `terminal send --wait-submit`.
+    Submit(Submit),
+    /// `events --follow`: something after `since` that the filter lets through.
+    Events { since: u64, filter: EventFilter },
+}
+
+/// A prompt on its way into an agent, with what was seen of the agent before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Submit {
+    pub terminal: TerminalId,
+    pub request_id: String,
+    pub provider: String,
+    pub n_bytes: usize,
+    /// Turns that had begun.
+    pub baseline: u64,
+    pub was_working: bool,
+    /// The server that was to type it.
+    pub runtime_id: String,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EventFilter {
+    pub run: Option<RunId>,
+    /// Kinds, or the nouns in front of them; none: all.
+    pub types: Vec<String>,
 }
 
 /// Why a waiting call is asked again.
@@ -225,6 +266,8 @@ pub struct Cx<'a> {
     /// This server's id; a new one for every start (contract 3.5 `runtime_epoch`).
     pub runtime_id: &'a str,
     pub caller: CallerFacts,
+    /// The durable id of this call, where it is a mutation.
+    pub(super) request_id: Option<String>,
     left: Leftovers,
     /// Who acts, for events: set by `caller::resolve`.
     pub(super) by: String,
@@ -263,6 +306,7 @@ impl<'a> Cx<'a> {
             world,
             runtime_id,
             caller,
+            request_id: None,
             left: Leftovers::default(),
             by: String::from("orca"),
             voice: Voice::Unknown,

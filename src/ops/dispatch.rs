@@ -4,7 +4,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{limit, reply, task, timeline, worker};
+use super::{limit, reply, task, terminal, timeline, worker};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, new_proof};
@@ -162,7 +162,8 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     };
     worker::start::check_startable(cx, &tried, None)?;
     let mut terminal = free_terminal(cx, to)?;
-    if call.is_inject && terminal.agent.is_none() {
+    let agent = terminal::agent_in(cx, &terminal);
+    if call.is_inject && agent.is_none() {
         return Err(refuse(
             ErrorCode::InjectRejected,
             format!("{} runs no agent that orca knows, so nothing was typed into it.", terminal.id),
@@ -183,8 +184,7 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     terminal.dispatch_id = Some(dispatch.id.clone());
     terminal.run_id = Some(run.id.clone());
     cx.tx.put(&terminal)?;
-    let agent = terminal.agent.as_deref();
-    let brief = worker::brief(cx, &run, &tried, &dispatch, terminal.id.as_str(), agent)?;
+    let brief = worker::brief(cx, &run, &tried, &dispatch, terminal.id.as_str(), agent.as_deref())?;
     if call.is_inject {
         let effect = Effect::DeliverPrompt {
             terminal_id: terminal.id.clone(),

@@ -10,6 +10,7 @@ pub mod caller;
 pub mod cx;
 pub mod dispatch;
 pub mod error;
+pub mod event;
 pub mod fleet;
 pub mod gate;
 pub mod hooks;
@@ -20,6 +21,7 @@ pub mod mail;
 pub mod nudge;
 pub mod repo;
 pub mod request;
+pub mod reset;
 pub mod run;
 pub mod select;
 pub mod settle;
@@ -89,6 +91,7 @@ fn record(
         )
         .into());
     }
+    cx.request_id = Some(request_id.to_owned());
     let answer = route(cx, call)?;
     let mut receipt = Receipt {
         id: request_id.to_owned(),
@@ -257,7 +260,18 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TerminalExport(call) => terminal::read::export(cx, call),
         AnyCall::TerminalSend(call) => terminal::send::send(cx, call),
         AnyCall::TerminalWait(call) => terminal::wait::wait(cx, call),
+        AnyCall::TerminalSplit(call) => terminal::create::split(cx, call),
+        AnyCall::TerminalRename(call) => terminal::name::rename(cx, call),
+        AnyCall::TerminalSetPaneTitle(call) => terminal::name::set_pane_title(cx, call),
+        AnyCall::TerminalSwitch(call) => terminal::name::switch(cx, call),
         AnyCall::TerminalClose(call) => terminal::close::close(cx, call),
+        AnyCall::TerminalStop(call) => terminal::close::stop(cx, call),
+
+        // Event
+        AnyCall::EventsList(call) => event::list(cx, call),
+
+        // Reset
+        AnyCall::Reset(call) => reset::reset(cx, call),
     }
 }
 
@@ -271,5 +285,7 @@ fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
         WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),
         WaitOn::Effect { .. } => advance::resume_effect(cx, wait, wake),
         WaitOn::Terminal { .. } => terminal::wait::resume(cx, wait, wake),
+        WaitOn::Submit(_) => terminal::send::resume(cx, wait, wake),
+        WaitOn::Events { .. } => event::resume(cx, wait, wake),
     }
 }

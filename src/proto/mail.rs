@@ -24,7 +24,24 @@ pub struct Send {
     pub proof: Option<String>,
 }
 
-/// The reply of `send`. A refused report is stored and shown, and `lifecycle` says why (exit 1).
+/// The reply of `send`: of one message, or of one for each member of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SendReply {
+    One(Sent),
+    Group(SentToGroup),
+}
+
+/// The reply of `send` to a group: one message for each recipient, in one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SentToGroup {
+    pub messages: Vec<MessageRow>,
+    pub recipients: usize,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The reply of `send` to one mailbox. A refused report is stored and shown, and `lifecycle` says why (exit 1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
@@ -213,7 +230,7 @@ pub struct BrokenOff {
     pub next_steps: Vec<String>,
 }
 
-call!(Send, "orchestration.send", Mutation, Sent);
+call!(Send, "orchestration.send", Mutation, SendReply);
 call!(Reply, "orchestration.reply", Mutation, Replied);
 call!(Inbox, "orchestration.inbox", Read, Mail);
 call!(Ask, "orchestration.ask", Mutation, Answered);

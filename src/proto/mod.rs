@@ -14,6 +14,7 @@ pub mod gate;
 pub mod mail;
 pub mod repo;
 pub mod request;
+pub mod reset;
 pub mod row;
 pub mod run;
 pub mod schema;
@@ -188,5 +189,16 @@ calls! {
     TerminalExport(terminal::TerminalExport),
     TerminalSend(terminal::TerminalSend),
     TerminalWait(terminal::TerminalWait),
+    TerminalSplit(terminal::TerminalSplit),
+    TerminalRename(terminal::TerminalRename),
+    TerminalSetPaneTitle(terminal::TerminalSetPaneTitle),
+    TerminalSwitch(terminal::TerminalSwitch),
     TerminalClose(terminal::TerminalClose),
+    TerminalStop(terminal::TerminalStop),
+
+    // Event
+    EventsList(event::EventsList),
+
+    // Reset
+    Reset(reset::Reset),
 }

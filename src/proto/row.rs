@@ -17,7 +17,7 @@ use crate::model::repo::Repo;
 use crate::model::resource::{self, Resource, TerminalState};
 use crate::model::run::{Consumer, Run};
 use crate::model::task::{Task, TaskState};
-use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
+use crate::model::terminal::{ProcessEnd, Split, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, StartEffect, StartOptions, Worker, WorkerState};
 use crate::model::worktree::Worktree;
 use schemars::JsonSchema;
@@ -436,7 +436,13 @@ pub struct TerminalRow {
     pub worktree_id: Option<String>,
     pub worktree_path: String,
     pub branch: Option<String>,
+    /// The name that was given: last, or when it was opened.
     pub title: Option<String>,
+    /// The name that was given by `rename` or `set-pane-title`.
+    #[serde(default)]
+    pub pane_title: Option<String>,
+    #[serde(default)]
+    pub split: Option<Split>,
     pub agent: Option<String>,
     /// The command line, for people.
     pub command: Vec<String>,
@@ -458,7 +464,9 @@ impl From<&Terminal> for TerminalRow {
             worktree_id: terminal.worktree_id.clone(),
             worktree_path: terminal.worktree_path.clone(),
             branch: terminal.branch.clone(),
-            title: terminal.title.clone(),
+            title: terminal.pane_title.clone().or_else(|| terminal.title.clone()),
+            pane_title: terminal.pane_title.clone(),
+            split: terminal.split.clone(),
             agent: terminal.agent.clone(),
             // The brief may be an argument; it is long, and it holds the proof.
             command: terminal.launch.argv.iter().map(|word| crate::base::text::cut_chars(word, 60)).collect(),

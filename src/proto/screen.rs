@@ -137,6 +137,10 @@ pub enum ServerFrame {
         text: String,
         is_bell: bool,
     },
+    /// Go to this terminal: somebody asked for it by `terminal switch`.
+    Focus {
+        terminal: TerminalId,
+    },
     /// A call waits; keeps the connection alive.
     Keepalive {
         id: String,

@@ -108,13 +108,15 @@ impl Batch {
             .extend(tx.touched().iter().filter(is_gone_effect).map(|touched| touched.key.clone()));
         self.news.tables.extend(tx.touched().iter().map(|touched| touched.table));
         self.touched.extend(tx.touched().iter().map(|touched| touched.table));
+        self.news.tables.extend(tx.cleared());
+        self.news.has_events |= !left.events.is_empty();
         self.change.rows.extend(views.rows);
         self.change.gone.extend(views.gone);
         self.change.events.extend(left.events);
         self.effects.extend(left.effects);
         self.fenced.extend(left.acts.iter().filter_map(|act| match act {
             Act::CancelWaits { run } => Some(run.clone()),
-            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } => None,
+            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } | Act::Focus { .. } | Act::Refresh => None,
         }));
         self.acts.extend(left.acts);
         self.held = Some(tx);

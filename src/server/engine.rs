@@ -32,6 +32,7 @@ use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::OpError;
 use crate::ops::mail::spooled;
 use crate::proto::error::ErrorBody;
+use crate::proto::screen::ServerFrame;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
 use crate::store::Store;
@@ -395,6 +396,7 @@ impl Engine {
             waiting: self.waits.runs(),
             awaited: self.waits.mailboxes(),
             terminals: &self.terminals,
+            has_screen: !self.hub.is_empty(),
         };
         let now = self.clock.now();
         let ids = self.ids.as_mut();
@@ -506,11 +508,13 @@ impl Engine {
         Ok(())
     }
 
-    fn act(&self, act: Act) {
+    fn act(&mut self, act: Act) {
         match act {
             Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
             Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
             Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
+            Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
+            Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),
             Act::CancelWaits { .. } => {}
         }
     }

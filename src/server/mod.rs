@@ -14,6 +14,7 @@ mod conn;
 mod effects;
 mod engine;
 pub mod fault;
+mod guest;
 mod history;
 mod host;
 mod hub;

@@ -5,9 +5,11 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
+use super::guest::{Change, Guest};
 use super::idle;
 use super::screens::Screens;
-use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
+use crate::agent::Presets;
+use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
 use crate::base::clock::{Clock, Timestamp};
@@ -73,6 +75,10 @@ pub struct Inner {
     pub last_output_at: Option<Timestamp>,
     pub live: LiveRow,
     pub state: AgentState,
+    /// Which evidence `state` comes from.
+    pub source: Source,
+    /// How often the agent began to work.
+    pub n_turns: u64,
     pub end: Option<ChildEnd>,
     /// The end is recorded and the holder was let go.
     pub is_let_go: bool,
@@ -113,7 +119,10 @@ pub struct Pane {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The agent it was started with; None for a shell.
+    own_agent: Option<Arc<Preset>>,
+    guest: Mutex<Guest>,
+    presets: Arc<Presets>,
     pub master: OwnedFd,
     inner: Mutex<Inner>,
     /// The picture as published; beside `inner`, so that no screen waits for a flood.
@@ -159,7 +168,9 @@ pub struct PaneParts {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The id of the agent it was started with.
+    pub agent: Option<String>,
+    pub presets: Arc<Presets>,
     pub master: OwnedFd,
     pub term: Term,
     /// What the program said of itself before this server listened.
@@ -183,8 +194,11 @@ impl Pane {
             activity_since: now,
             last_output_at: None,
             is_input_held: false,
+            agent: None,
         };
         let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
+        let own_agent = parts.agent.as_deref().filter(|agent| *agent != "shell");
+        let own_agent = own_agent.and_then(|agent| parts.presets.get(agent)).cloned().map(Arc::new);
         let modes = Mutex::new(parts.term.modes());
         let mut inner = Inner {
             term: parts.term,
@@ -194,6 +208,8 @@ impl Pane {
             last_output_at: parts.last_output_at,
             live,
             state: AgentState::Unknown,
+            source: Source::Nothing,
+            n_turns: 0,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
@@ -204,7 +220,9 @@ impl Pane {
             id: parts.id,
             dir: parts.dir,
             child_pid: parts.child_pid,
-            preset: parts.preset,
+            own_agent,
+            guest: Mutex::default(),
+            presets: parts.presets,
             master: parts.master,
             inner: Mutex::new(inner),
             rows: Mutex::new(PaneRows::new()),
@@ -380,9 +398,34 @@ impl Pane {
         live
     }
 
+    /// The agent that runs here: the one it was started with, else the one that was last seen in the
+    /// foreground of its shell.
+    pub fn preset(&self) -> Option<Arc<Preset>> {
+        self.own_agent.clone().or_else(|| lock(&self.guest).preset().cloned())
+    }
+
+    /// Looks whether an agent was started by hand or has ended. True when that changed.
+    fn look_at_guest(&self, inner: &mut Inner) -> bool {
+        if self.own_agent.is_some() {
+            return false;
+        }
+        let change = lock(&self.guest).look(&self.master, self.child_pid, &self.presets);
+        if change == Change::Left {
+            // What it said of itself is over with it.
+            (inner.program, inner.progress) = (None, None);
+        }
+        change != Change::Same
+    }
+
     /// The same for verbs.
     pub fn live_facts(&self) -> LiveFacts {
-        let inner = self.inner();
+        // Before the other lock: whoever types takes them in this order.
+        let has_draft = self.queue().has_draft;
+        let mut inner = self.inner();
+        // It may have been started a moment ago, and not have written anything since.
+        if self.look_at_guest(&mut inner) {
+            self.look(&mut inner);
+        }
         let live = &inner.live;
         LiveFacts {
             activity: live.activity.clone(),
@@ -391,7 +434,11 @@ impl Pane {
             last_output_at: inner.last_output_at,
             title: live.title.clone(),
             is_process_alive: inner.end.is_none(),
-            foreground: None,
+            agent: live.agent.clone(),
+            source: inner.source.as_str().to_owned(),
+            n_turns: inner.n_turns,
+            takes_pastes: inner.term.modes().is_bracketed_paste,
+            has_draft,
         }
     }
 
@@ -410,6 +457,8 @@ impl Pane {
 
     /// Looks at the program's state with what is known now. True when that changed the live row.
     pub fn look(&self, inner: &mut Inner) -> bool {
+        self.look_at_guest(inner);
+        let preset = self.preset();
         let screen = inner.term.screen_text();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
         let evidence = Evidence {
@@ -419,18 +468,25 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        let found = detect::detect(self.preset.as_ref(), &evidence);
+        let found = detect::detect(preset.as_deref(), &evidence);
         let activity = activity_word(found.state);
         let detail = if found.message.is_empty() { found.explanation } else { found.message };
         let detail = found.state.is_blocked().then_some(detail);
         let title = inner.term.title().to_owned();
+        let agent = preset.map(|preset| preset.id.clone());
         let is_new = inner.live.activity != activity
+            || inner.live.agent != agent
             || inner.live.activity_detail != detail
             || inner.live.title != title;
         if inner.live.activity != activity {
             inner.live.activity_since = Clock::System.now();
         }
+        if found.state == AgentState::Working && inner.state != AgentState::Working {
+            inner.n_turns += 1;
+        }
         inner.state = found.state;
+        inner.source = found.source;
+        inner.live.agent = agent;
         inner.live.activity = activity.to_owned();
         inner.live.activity_detail = detail;
         inner.live.title = title;
@@ -449,7 +505,7 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        detect::is_ready(self.preset.as_ref()?, &evidence)
+        detect::is_ready(&*self.preset()?, &evidence)
     }
 
     /// Waits until `is_so`, looking again at every change, at most `patience`. Gives whether it is.

@@ -121,12 +121,12 @@ impl Terminals {
         }
         let master = link.master.try_clone().map_err(PtyError::io("prepare a terminal"))?;
         link.resize(term.size()).or_log("tell a program its size");
-        let preset = terminal.agent.as_deref().and_then(|agent| self.presets.get(agent)).cloned();
         let pane = Arc::new(Pane::new(PaneParts {
             id: terminal.id.clone(),
             dir,
             child_pid: link.hello.child_pid,
-            preset,
+            agent: terminal.agent.clone(),
+            presets: Arc::clone(&self.presets),
             master,
             term,
             said,
@@ -347,8 +347,8 @@ impl Terminals {
     /// Types a prompt for a machine: paste, pause, Enter, as one item.
     pub fn prompt(&self, terminal: &TerminalId, text: &str) {
         let Some(pane) = self.pane(terminal) else { return };
-        let steps = match &pane.preset {
-            Some(preset) => prompt::injection(preset, text).into_iter().filter(is_typed).collect(),
+        let steps = match pane.preset() {
+            Some(preset) => prompt::injection(&preset, text).into_iter().filter(is_typed).collect(),
             None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
         };
         pane.push(Item::Prompt(steps));

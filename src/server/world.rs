@@ -19,6 +19,7 @@ pub struct LiveWorld<'a> {
     /// The mailboxes on which somebody waits, Runs' and others.
     pub awaited: BTreeSet<String>,
     pub terminals: &'a Terminals,
+    pub has_screen: bool,
 }
 
 impl World for LiveWorld<'_> {
@@ -37,6 +38,10 @@ impl World for LiveWorld<'_> {
 
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.terminals.live_facts(terminal)
+    }
+
+    fn has_screen(&self) -> bool {
+        self.has_screen
     }
 
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {

@@ -51,7 +51,8 @@ actions! {
     PasteCopied = "paste_copied", "paste what was copied last";
     EditHistory = "edit_history", "open the pane's history in your editor";
     NewShell = "new_shell", "new shell";
-    NewShellHere = "new_shell_here", "new shell beside this pane, in the same worktree";
+    SplitRight = "split_right", "new shell to the right of this pane, in the same worktree";
+    SplitDown = "split_down", "new shell below this pane, in the same worktree";
     ClosePane = "close_pane", "close the pane (asks first)";
     MarkUnseen = "mark_unseen", "mark the pane as not looked at";
     CopyPath = "copy_path", "copy the pane's worktree path";

@@ -141,19 +141,29 @@ pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mar
     }
 }
 
-/// The name of a pane: its task, its given title, or what runs in it.
+/// The name of a pane: the one it was given since, its task, the title it was opened with, or what runs in it.
 pub fn pane_title(mirror: &Mirror, terminal: &TerminalRow) -> String {
+    let named = terminal.pane_title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
+    if let Some(title) = named {
+        return title;
+    }
     if let Some(attempt) = mirror.attempt_in(&terminal.handle) {
         return title_of(mirror, &attempt.task_id);
     }
     let given = terminal.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
     let live = mirror.live.get(&terminal.handle).map(|live| text::one_line(&live.title));
-    let agent = terminal.agent.clone().filter(|agent| agent != "shell");
+    let agent = agent_in(mirror, terminal).map(str::to_owned);
     let program = || {
         let name = terminal.command.first().and_then(|word| word.rsplit('/').next());
         name.map_or_else(|| String::from("shell"), text::one_line)
     };
     given.or(live.filter(|title| !title.is_empty())).or(agent).unwrap_or_else(program)
+}
+
+/// The agent in a pane, also one that was started in its shell.
+pub fn agent_in<'m>(mirror: &'m Mirror, terminal: &'m TerminalRow) -> Option<&'m str> {
+    let live = || mirror.live.get(&terminal.handle)?.agent.as_deref();
+    terminal.agent.as_deref().filter(|agent| *agent != "shell").or_else(live)
 }
 
 /// Pending questions.
@@ -327,8 +337,10 @@ pub fn counts(mirror: &Mirror, run: Option<&RunId>) -> Counts {
     counts
 }
 
-/// The Run that a terminal belongs to: the one it was made for, or the one it coordinates.
+/// The Run that a terminal belongs to: that of the pane it was split from, the one it was made for, or
+/// the one it coordinates.
 pub fn run_of(mirror: &Mirror, terminal: &TerminalRow) -> Option<RunId> {
+    let terminal = first_of_split(mirror, terminal);
     let attempt = mirror.attempt_in(&terminal.handle).map(|attempt| attempt.run_id.clone());
     let coordinated = || {
         let handle = terminal.handle.as_str();
@@ -336,6 +348,20 @@ pub fn run_of(mirror: &Mirror, terminal: &TerminalRow) -> Option<RunId> {
         runs.max_by_key(|run| run.updated_at).map(|run| run.id.clone())
     };
     attempt.or_else(|| terminal.run_id.clone()).or_else(coordinated)
+}
+
+/// The pane whose tab a pane is in: what it was split from, as long as that is shown.
+fn first_of_split<'m>(mirror: &'m Mirror, terminal: &'m TerminalRow) -> &'m TerminalRow {
+    let parent_of = |row: &TerminalRow| row.split.as_ref().and_then(|split| mirror.terminals.get(&split.of));
+    let mut first = terminal;
+    // A row cannot be split from a later one, so this comes to an end; it is bounded all the same.
+    for _ in 0..mirror.terminals.len() {
+        match parent_of(first).filter(|parent| is_shown(parent)) {
+            Some(parent) => first = parent,
+            None => break,
+        }
+    }
+    first
 }
 
 /// The agent of an attempt, as it was started.

@@ -158,8 +158,8 @@ pub const DEFAULTS: &[(Scope, &str, Action)] = &[
     (Scope::Prefix, "]", Action::PasteCopied),
     (Scope::Prefix, "E", Action::EditHistory),
     (Scope::Prefix, "c", Action::NewShell),
-    (Scope::Prefix, "%", Action::NewShellHere),
-    (Scope::Prefix, "\"", Action::NewShellHere),
+    (Scope::Prefix, "%", Action::SplitRight),
+    (Scope::Prefix, "\"", Action::SplitDown),
     (Scope::Prefix, "x", Action::ClosePane),
     (Scope::Prefix, "U", Action::MarkUnseen),
     (Scope::Prefix, "y", Action::CopyPath),
@@ -359,7 +359,7 @@ mod tests {
         let shift = Mods { is_shift: true, ..Mods::NONE };
         let (keys, faults) = Keys::new(&Config::default());
         assert!(faults.is_empty());
-        assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('"'), shift)), Some(Action::NewShellHere));
+        assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('"'), shift)), Some(Action::SplitDown));
         assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('2'), Mods::NONE)), Some(Action::Tab2));
         assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('@'), shift)), None);
         assert!(keys.prefix.is_typed(&typed(Key::Char('b'), Mods { is_ctrl: true, ..Mods::NONE })));

@@ -15,6 +15,7 @@ use crate::base::clock::Timestamp;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
+use crate::model::terminal::Split;
 use crate::proto::dispatch::Moment;
 use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::PaneImage;
@@ -324,11 +325,27 @@ impl Model {
         self.mirror.terminals.values().filter(|row| facts::is_shown(row)).map(|row| &row.handle)
     }
 
-    /// The terminals of a tab in the order of their panes: as they were opened.
+    /// The terminals of a tab in the order of their panes: as they were opened, each with what was split
+    /// from it behind it.
     pub fn terminals_in(&self, tab: &Tab) -> Vec<TerminalId> {
         let mut list: Vec<_> = self.shown_terminals().filter(|id| self.tab_of(id) == *tab).cloned().collect();
         list.sort_by_key(|id| self.mirror.terminals.get(id).map(|row| (row.created_at, row.handle.clone())));
-        list
+        let mut ordered: Vec<TerminalId> = Vec::with_capacity(list.len());
+        for id in &list {
+            let parent = self.split_of(id).map(|split| &split.of);
+            let is_behind = |known: &TerminalId| {
+                Some(known) == parent || self.split_of(known).map(|split| &split.of) == parent
+            };
+            let at = parent
+                .filter(|parent| ordered.contains(parent))
+                .and_then(|_| ordered.iter().rposition(is_behind));
+            ordered.insert(at.map_or(ordered.len(), |at| at + 1), id.clone());
+        }
+        ordered
+    }
+
+    fn split_of(&self, terminal: &TerminalId) -> Option<&Split> {
+        self.mirror.terminals.get(terminal)?.split.as_ref()
     }
 
     /// The Run of the current tab.
@@ -354,7 +371,12 @@ impl Model {
         let at = all.iter().position(|id| Some(id) == self.focus.as_ref()).unwrap_or(0);
         let first = at / capacity * capacity;
         let page: Vec<_> = all.into_iter().skip(first).take(capacity).collect();
-        let tiles = layout::tiles(area, page.len());
+        let splits = page.iter().map(|id| {
+            let split = self.split_of(id)?;
+            let parent = page.iter().position(|other| *other == split.of)?;
+            Some((parent, split.direction))
+        });
+        let tiles = layout::arrange(area, &splits.collect::<Vec<_>>());
         page.into_iter().zip(tiles).collect()
     }
 

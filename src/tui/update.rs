@@ -20,11 +20,11 @@ use super::msg::{Cmd, Msg};
 use super::stale::Stale;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
-use crate::model::terminal::TerminalLife;
+use crate::model::terminal::{SplitDirection, TerminalLife};
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use crate::proto::screen::{ClientFrame, View, ViewPane};
-use crate::proto::terminal::TerminalCreate;
+use crate::proto::terminal::{TerminalCreate, TerminalSplit};
 
 /// Between two turns of a drag that rests at an edge.
 const EDGE_PAUSE_MS: u64 = 50;
@@ -308,8 +308,9 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::ScrollPage => copy::begin(model, Some(Order::PageUp)),
         Action::EditHistory => copy::begin(model, Some(Order::Edit)),
         Action::PasteCopied => paste_copied(model),
-        Action::NewShell => open_shell(model, None),
-        Action::NewShellHere => open_shell(model, model.focus.clone()),
+        Action::NewShell => vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)],
+        Action::SplitRight => split(model, SplitDirection::Horizontal),
+        Action::SplitDown => split(model, SplitDirection::Vertical),
         Action::ClosePane => nav::ask_close(model),
         Action::MarkUnseen => nav::mark_unseen(model),
         Action::CopyPath => nav::copy_path(model),
@@ -395,25 +396,23 @@ fn send_shift_enter(model: &mut Model) -> Vec<Cmd> {
     to_program(model, InputEvent::Key(KeyEvent { key: Key::Enter, mods, phase: KeyPhase::Press }))
 }
 
-/// Asks for a new shell, in the worktree of `beside` where that is given.
-fn open_shell(model: &mut Model, beside: Option<TerminalId>) -> Vec<Cmd> {
-    let row = beside.and_then(|id| model.mirror.terminals.get(&id));
-    let worktree = row.and_then(|row| row.worktree_id.clone()).map(|id| format!("id:{id}"));
-    let cwd = row.map(|row| row.worktree_path.clone());
-    let create = TerminalCreate { worktree, ..TerminalCreate::default() };
-    vec![call_from(model, &create, CallPurpose::OpenShell, cwd)]
+/// Asks for a new shell beside the focused pane, or for one alone where there is none.
+fn split(model: &mut Model, direction: SplitDirection) -> Vec<Cmd> {
+    let Some(focus) = model.focus.clone() else {
+        return vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)];
+    };
+    let terminal = Some(focus.to_string());
+    let split =
+        TerminalSplit { terminal, direction: Some(direction.to_string()), ..TerminalSplit::default() };
+    vec![call(model, &split, CallPurpose::OpenShell)]
 }
 
 /// A call of the person at this screen; its answer comes as a response frame.
 pub(super) fn call<C: Call>(model: &mut Model, call: &C, purpose: CallPurpose) -> Cmd {
-    call_from(model, call, purpose, None)
-}
-
-fn call_from<C: Call>(model: &mut Model, call: &C, purpose: CallPurpose, cwd: Option<String>) -> Cmd {
     model.n_calls += 1;
     let id = format!("{}-{}", model.options.session, model.n_calls);
     model.calls.insert(id.clone(), purpose);
-    let cwd = cwd.unwrap_or_else(|| model.options.cwd.clone());
+    let cwd = model.options.cwd.clone();
     Cmd::Send(ClientFrame::Request(Request {
         request_id: Some(id.clone()),
         id,

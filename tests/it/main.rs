@@ -15,5 +15,6 @@ mod spool;
 mod support;
 mod surface;
 mod terminal;
+mod terminals;
 mod transcripts;
 mod worktrees;

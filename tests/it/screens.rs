@@ -236,3 +236,38 @@ fn nothing_is_typed_over_a_draft() {
     let lines = std::fs::read_to_string(&log).unwrap();
     assert!(lines.starts_with("[orca] 2 messages wait (2 status). Read: "), "{lines:?}");
 }
+
+#[test]
+fn a_split_shares_the_pane_and_a_switch_moves_the_focus() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 120);
+    screen.wait_for("━▶");
+    let first = sandbox.ask(&["terminal", "list"])["terminals"][0]["handle"].as_str().unwrap().to_owned();
+    screen.keys("stty size\r");
+    screen.wait_for("22 86");
+    let words = ["terminal", "split", "--terminal", &first, "--direction", "vertical", "--command", "sh"];
+    let second = sandbox.ask(&words)["split"]["handle"].as_str().unwrap().to_owned();
+    // Below each other, and the focus stays where it was.
+    screen.keys("clear; stty size\r");
+    screen.wait_for("11 86");
+    let rename = |title: &str| {
+        sandbox.ask(&["terminal", "rename", "--terminal", &second, "--title", title]);
+    };
+    rename("wo\u{1b}[31mrk\u{202e}shop");
+    screen.wait_for("── wo[31mrkshop");
+    let switched = sandbox.ask(&["terminal", "switch", "--terminal", &second]);
+    assert_eq!(switched["focus"]["navigated"], true);
+    screen.wait_for("━▶ wo[31mrkshop");
+    screen.keys("echo typed he're'; stty size\r");
+    sandbox.wait_for_text(&second, "typed here");
+    // The keys of tmux do the same.
+    screen.keys("\x02%");
+    wait::until(|| (sandbox.ask(&["terminal", "list"])["totalCount"] == 3).then_some(()), || screen.text());
+    screen.wait_for("── wo[31mrkshop");
+    screen.keys("stty size\r");
+    screen.wait_for("10 42");
+    sandbox.ask(&["terminal", "close", "--terminal", &second, "--tab"]);
+    let live = |row: &serde_json::Value| row["connected"] == true;
+    let listed = sandbox.ask(&["terminal", "list"]);
+    assert!(!listed["terminals"].as_array().unwrap().iter().any(live), "{listed}");
+}

@@ -10,7 +10,7 @@ use crate::model::message::{MessageType, Priority, ReportedOutcome};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
     Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send,
-    Sent,
+    SendReply, Sent, SentToGroup,
 };
 use crate::proto::row::MessageRow;
 use clap::Args;
@@ -57,7 +57,8 @@ pub struct SendArgs {
     /// A file with the text instead; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     body_file: Option<String>,
-    /// run:ID, dispatch:ID, a terminal handle or user [default: your Run].
+    /// run:ID, dispatch:ID, a terminal handle, user, or a group: @all, @idle, @AGENT, @worktree:ID
+    /// [default: your Run].
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
     /// What kind of mail it is [default: status].
@@ -149,26 +150,19 @@ impl Verb for SendArgs {
             proof: self.proof.proof.clone(),
         })
     }
-    fn text(&self, reply: &Sent) -> String {
-        let mut lines = vec![match &reply.lifecycle {
-            Some(lifecycle) if lifecycle.action == "rejected" => format!(
-                "refused [{}]: {}. The report was kept as {} where the coordinator sees it.",
-                lifecycle.code.as_deref().unwrap_or_default(),
-                lifecycle.reason.as_deref().unwrap_or_default(),
-                reply.message.id
-            ),
-            Some(lifecycle) => format!("sent {} ({})", reply.message.id, lifecycle.action),
-            None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
-        }];
-        if !reply.missing_files.is_empty() {
-            lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+    fn text(&self, reply: &SendReply) -> String {
+        match reply {
+            SendReply::One(sent) => sent_text(sent),
+            SendReply::Group(sent) => group_text(sent),
         }
-        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
-        lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
-        lines.join("\n")
     }
-    fn exit(&self, reply: &Sent) -> u8 {
-        u8::from(reply.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.action == "rejected"))
+    fn exit(&self, reply: &SendReply) -> u8 {
+        match reply {
+            SendReply::One(sent) => {
+                u8::from(sent.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.action == "rejected"))
+            }
+            SendReply::Group(_) => 0,
+        }
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
@@ -176,6 +170,32 @@ impl Verb for SendArgs {
     fn is_fleet_unwanted(&self) -> bool {
         self.fleet.no_fleet
     }
+}
+
+fn sent_text(reply: &Sent) -> String {
+    let mut lines = vec![match &reply.lifecycle {
+        Some(lifecycle) if lifecycle.action == "rejected" => format!(
+            "refused [{}]: {}. The report was kept as {} where the coordinator sees it.",
+            lifecycle.code.as_deref().unwrap_or_default(),
+            lifecycle.reason.as_deref().unwrap_or_default(),
+            reply.message.id
+        ),
+        Some(lifecycle) => format!("sent {} ({})", reply.message.id, lifecycle.action),
+        None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
+    }];
+    if !reply.missing_files.is_empty() {
+        lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+    }
+    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
+    lines.join("\n")
+}
+
+fn group_text(reply: &SentToGroup) -> String {
+    let mut lines = vec![format!("sent to {}:", reply.recipients)];
+    lines.extend(reply.messages.iter().map(|message| format!("  {} to {}", message.id, message.to_handle)));
+    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.join("\n")
 }
 
 /// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.

@@ -2,12 +2,14 @@
 
 pub mod completions;
 pub mod dispatch;
+pub mod event;
 pub mod gate;
 pub mod hooks;
 pub mod mail;
 pub mod man;
 pub mod repo;
 pub mod request;
+pub mod reset;
 pub mod retired;
 pub mod run;
 pub mod schema;
@@ -96,6 +98,9 @@ pub enum Orchestration {
     /// Show what became of a request id.
     RequestShow(request::RequestShowArgs),
 
+    // Reset
+    /// Remove tasks, mail or everything for good.
+    Reset(reset::ResetArgs),
     // Retired
     /// Retired: the agent that reads the guide coordinates.
     #[command(hide = true, alias = "run")]
@@ -148,6 +153,8 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
         // Request
         Orchestration::RequestShow(args) => verb::run(args, session),
 
+        // Reset
+        Orchestration::Reset(args) => verb::run(args, session),
         // Retired
         Orchestration::CoordinatorStart(args) | Orchestration::CoordinatorStop(args) => {
             retired::run(args, session)

@@ -19,6 +19,7 @@ pub fn run(args: &RetiredArgs, session: &mut Session<'_>) -> u8 {
     let error = ErrorBody::new(ErrorCode::OrchestrationMigrationRequired, message)
         .with("reason", "command_retired")
         .with("nextCommandArgs", GUIDE)
+        .with("effectsApplied", false)
         .next_step(format!("orca {}", GUIDE.join(" ")));
     let is_json = session.is_json || args.rest.iter().any(|word| word == "--json");
     super::fail_local(error, is_json, &mut session.out)

@@ -6,6 +6,7 @@ use crate::cli::args::invalid;
 use crate::cli::out::Out;
 use crate::cli::suggest::nearest;
 use crate::cli::tree;
+use crate::model::event::Event;
 use crate::proto::AnyCall;
 use crate::proto::error::ErrorBody;
 use crate::proto::schema::{Form, generator, printed, result_of};
@@ -139,6 +140,8 @@ fn served(name: &str, generator: &mut SchemaGenerator) -> Option<(Form, Schema)>
 /// What no server is asked for.
 fn local(name: &str, generator: &mut SchemaGenerator) -> Option<(Form, Schema)> {
     Some(match name {
+        // One document a line.
+        "events" => (Form::Bare, generator.subschema_for::<Event>()),
         "completions" => (Form::Enveloped, generator.subschema_for::<completions::Script>()),
         "man" => (Form::Enveloped, generator.subschema_for::<man::Manual>()),
         "schema" => (Form::Enveloped, generator.subschema_for::<Printed>()),

@@ -1,11 +1,13 @@
-//! Mail: [`send`] and its lifecycle [`report`]s, [`check`] and a Run's Deliveries ([`delivery`]), who
-//! reads what ([`reach`]), [`ask`] and `reply`, and what became of calls that came late ([`spooled`]).
+//! Mail: [`send`] (to a [`group`] too) and its lifecycle [`report`]s, [`check`] and a Run's Deliveries
+//! ([`delivery`]), who reads what ([`reach`]), [`ask`] and `reply`, and what became of calls that came
+//! late ([`spooled`]).
 //!
 //! A message is accepted once and numbered in that order; nothing here decides by time.
 
 pub mod ask;
 pub mod check;
 pub mod delivery;
+mod group;
 pub(super) mod reach;
 pub mod report;
 pub mod send;

@@ -176,7 +176,7 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     if let Some(attempt) = mirror.attempt_in(terminal) {
         details.push(format!("#{}", attempt.attempt));
     }
-    details.extend(row.agent.as_deref().map(text::one_line));
+    details.extend(facts::agent_in(mirror, row).map(text::one_line));
     if rect.width >= 70 {
         details.extend(row.branch.as_deref().map(text::one_line));
     }

@@ -8,7 +8,7 @@ use crate::config::Clipboard;
 use crate::proto::envelope::Response;
 use crate::proto::event::Change;
 use crate::proto::screen::{ServerFrame, View};
-use crate::proto::terminal::{Created, TerminalCreate};
+use crate::proto::terminal::TerminalCreate;
 use crate::pty::snapshot::{PaneImage, Patch};
 use crate::tui::clipboard::Order;
 use crate::tui::facts;
@@ -34,6 +34,7 @@ pub fn frame(model: &mut Model, frame: ServerFrame) -> Vec<Cmd> {
         }
         ServerFrame::Clipboard { terminal, text } => clipboard(model, &terminal, text),
         ServerFrame::Notice { terminal, text, is_bell } => notice(model, &terminal, &text, is_bell),
+        ServerFrame::Focus { terminal } => opened(model, terminal),
         ServerFrame::Keepalive { .. } => Vec::new(),
         ServerFrame::Closing { reason } => lost(model, reason),
     }
@@ -136,9 +137,12 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
     }
     match purpose {
         CallPurpose::OpenShell | CallPurpose::OpenEditor => {
-            let created =
-                response.result.clone().and_then(|result| serde_json::from_value::<Created>(result).ok());
-            let Some(terminal) = created.map(|created| created.terminal.handle) else { return Vec::new() };
+            let result = response.result.as_ref();
+            let handle = result.and_then(|result| {
+                result.pointer("/terminal/handle").or_else(|| result.pointer("/split/handle"))?.as_str()
+            });
+            let terminal = handle.and_then(|handle| TerminalId::parse(handle).ok());
+            let Some(terminal) = terminal else { return Vec::new() };
             if purpose == CallPurpose::OpenEditor {
                 model.editors.insert(terminal.clone());
             }
@@ -152,7 +156,7 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
     }
 }
 
-/// The person asked for this pane, so it gets the focus as soon as its row is here.
+/// Somebody asked for this pane, so it gets the focus as soon as its row is here.
 fn opened(model: &mut Model, terminal: TerminalId) -> Vec<Cmd> {
     model.is_zoomed = false;
     model.wanted_focus = Some(terminal);

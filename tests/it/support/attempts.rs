@@ -65,6 +65,8 @@ impl World {
                 worktree_path: String::from("/work"),
                 branch: Some(String::from("main")),
                 title: None,
+                pane_title: None,
+                split: None,
                 agent: Some(String::from("argent")),
                 launch: LaunchRecord {
                     argv: vec![String::from("argent")],

@@ -58,6 +58,7 @@ pub struct SetWorld {
     pub git_refusal: Option<ErrorBody>,
     /// What the `orca.yaml` of every commit says.
     pub project: Project,
+    pub has_screen: bool,
 }
 
 impl Living for SetWorld {
@@ -72,6 +73,9 @@ impl Living for SetWorld {
     }
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.live.get(terminal).cloned()
+    }
+    fn has_screen(&self) -> bool {
+        self.has_screen
     }
     fn read_output(&self, terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
         self.output.get(terminal).cloned()
@@ -376,9 +380,14 @@ impl World {
             activity_detail: detail.map(str::to_owned),
             activity_since: self.clock.now(),
             is_process_alive: true,
+            source: String::from("screen"),
             ..LiveFacts::default()
         };
-        self.living.live.insert(TerminalId::parse(terminal).unwrap(), facts);
+        let terminal = TerminalId::parse(terminal).unwrap();
+        let before = self.living.live.get(&terminal).cloned().unwrap_or_default();
+        let begins = activity == "working" && before.activity != "working";
+        let facts = LiveFacts { n_turns: before.n_turns + u64::from(begins), ..facts };
+        self.living.live.insert(terminal, facts);
     }
 
     /// The output of a terminal, lines separated by `|`.

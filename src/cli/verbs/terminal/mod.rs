@@ -3,6 +3,7 @@
 pub mod close;
 pub mod export;
 pub mod look;
+pub mod name;
 pub mod open;
 pub mod send;
 
@@ -28,8 +29,20 @@ pub enum Terminal {
     Send(send::TerminalSendArgs),
     /// Wait until a terminal's process ends or its agent is idle.
     Wait(look::TerminalWaitArgs),
+    /// Open a shell or command beside a terminal, in its tab.
+    Split(open::TerminalSplitArgs),
+    /// Give a terminal a name.
+    Rename(name::TerminalRenameArgs),
+    /// Give a pane a title.
+    SetPaneTitle(name::TerminalSetPaneTitleArgs),
+    /// Bring the attached screens to a terminal.
+    #[command(visible_alias = "focus")]
+    Switch(name::TerminalSwitchArgs),
     /// End the process of a terminal.
     Close(close::TerminalCloseArgs),
+    /// End every terminal of a worktree; an older form of close.
+    #[command(hide = true)]
+    Stop(close::TerminalStopArgs),
 }
 
 /// Runs a terminal verb.
@@ -42,13 +55,18 @@ pub fn run(verb: &Terminal, session: &mut Session<'_>) -> u8 {
         Terminal::Export(args) => export::run(args, session),
         Terminal::Send(args) => verb::run(args, session),
         Terminal::Wait(args) => verb::run(args, session),
+        Terminal::Split(args) => verb::run(args, session),
+        Terminal::Rename(args) => verb::run(args, session),
+        Terminal::SetPaneTitle(args) => verb::run(args, session),
+        Terminal::Switch(args) => verb::run(args, session),
         Terminal::Close(args) => verb::run(args, session),
+        Terminal::Stop(args) => verb::run(args, session),
     }
 }
 
 fn line(terminal: &TerminalSummary) -> String {
     let row = &terminal.row;
-    let what = row.title.as_deref().or(row.agent.as_deref()).unwrap_or("shell");
+    let what = row.title.as_deref().or(terminal.agent_identity.as_deref()).unwrap_or("shell");
     let activity = terminal.live.as_ref().map_or("", |live| live.activity.as_str());
     let state = terminal.exit_cause.as_deref().unwrap_or(row.life.as_str());
     format!(
@@ -62,7 +80,7 @@ fn line(terminal: &TerminalSummary) -> String {
 /// Which terminal.
 #[derive(Debug, Clone, Args)]
 pub struct TerminalArg {
-    /// The terminal [default: the one this runs in].
+    /// The terminal [default: the one this runs in, else the only one of this folder].
     #[arg(long, value_name = "HANDLE")]
     pub terminal: Option<String>,
 }

@@ -140,6 +140,20 @@ pub enum Source {
     Nothing,
 }
 
+impl Source {
+    /// The evidence as it is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Hook => "hook",
+            Self::Title => "title",
+            Self::Progress => "progress",
+            Self::Screen => "screen",
+            Self::Nothing => "nothing",
+        }
+    }
+}
+
 /// A state and why it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Detection {

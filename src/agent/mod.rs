@@ -13,6 +13,9 @@ mod title;
 
 use preset::{Preset, PresetError};
 
+/// Programs that tell nothing about what runs in them.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "ash", "zsh", "fish", "ksh", "busybox"];
+
 /// All agents of one user: the built-in ones, with the user's own over and beside them.
 #[derive(Debug, Clone)]
 pub struct Presets {
@@ -68,10 +71,16 @@ impl Presets {
         self.all.iter()
     }
 
-    /// The agent that a process is, by its name and command line, however it was started. Shells are
-    /// no agents here.
+    /// The agent that a process is, by its name and command line, however it was started. A shell is no
+    /// agent, also where somebody's preset runs one; what the shell runs may be.
     pub fn by_process(&self, name: &str, argv: &[String]) -> Option<&Preset> {
-        self.all.iter().filter(|preset| preset.id != "shell").find(|preset| preset.is_process(name, argv))
+        let unless_shell = |word: &str| {
+            let base = word.rsplit('/').next().unwrap_or(word).trim_start_matches('-');
+            if SHELLS.contains(&base) { String::new() } else { word.to_owned() }
+        };
+        let name = unless_shell(name);
+        let argv: Vec<String> = argv.iter().take(2).map(|word| unless_shell(word)).collect();
+        self.all.iter().filter(|preset| preset.id != "shell").find(|preset| preset.is_process(&name, &argv))
     }
 }
 

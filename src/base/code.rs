@@ -78,6 +78,9 @@ codes! {
     NotARepository = "not_a_repository", "The folder is not inside a git repository.";
     UnbornBranch = "unborn_branch", "The repository has no commit yet.";
     WorktreeFailed = "worktree_failed", "Git could not make or read the worktree.";
+    WorktreeHoldsWork = "worktree_holds_work", "The worktree has work that exists nowhere else; say so with --force.";
+    HooksNotApproved = "hooks_not_approved", "A person has to approve the text of the repository's script first.";
+    SetupUndecided = "setup_undecided", "The repository wants a decision on its setup script: --setup run or skip.";
     InvalidPayload = "invalid_payload", "The payload is not a JSON object.";
     MissingTaskId = "missing_task_id", "The report names no Task.";
     MissingDispatchId = "missing_dispatch_id", "The report names no Dispatch.";
@@ -88,8 +91,11 @@ codes! {
     SenderNotAssignee = "sender_not_assignee", "The sender is not the worker of this Dispatch.";
     InactiveDispatch = "inactive_dispatch", "The Dispatch or its Task was already settled.";
     StaleDispatch = "stale_dispatch", "A newer attempt of the Task exists.";
-    ConfirmationRequired = "confirmation_required", "Something that runs would be ended; say so with --force.";
+    ConfirmationRequired = "confirmation_required", "Something that runs would be ended or forgotten; say so with the flag that is named.";
+    GroupEmpty = "group_empty", "The group is known and has no member at the moment.";
+    RunLimitReached = "run_limit_reached", "A limit that was set for the Run forbids one more attempt.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
+    SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";
 }
 
 impl std::fmt::Display for ErrorCode {

@@ -8,6 +8,7 @@ pub mod grid;
 pub mod id;
 pub mod input;
 pub mod path;
+pub mod private;
 pub mod report;
 pub mod size;
 pub mod text;

@@ -64,11 +64,7 @@ impl StateDir {
         let sockets = if longest.as_os_str().len() <= MAX_SOCKET_PATH {
             root.clone()
         } else {
-            use sha2::Digest as _;
-            use std::os::unix::ffi::OsStrExt as _;
-            let digest = sha2::Sha256::digest(root.as_os_str().as_bytes());
-            let key: String = digest.iter().take(8).map(|b| format!("{b:02x}")).collect();
-            PathBuf::from(format!("/tmp/orca-{uid}-{key}"))
+            PathBuf::from(format!("/tmp/orca-{uid}-{}", key_of(&root)))
         };
         Self { root, sockets }
     }
@@ -113,12 +109,47 @@ impl StateDir {
         self.root.join("terminals").join(terminal)
     }
 
+    /// The folder of texts that editors show for a while.
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
+    /// Where calls wait for a server that cannot be reached, first choice first. A server looks at all of
+    /// them.
+    ///
+    /// The state directory survives a reboot; a sandbox that may not write there can usually write to
+    /// `/tmp`, else to the temporary directory of its environment. The temporary ones are keyed by user
+    /// and by where the state directory really is, however it was spelled.
+    pub fn spools(&self, uid: u32, temp_dir: &Path) -> [PathBuf; 3] {
+        let key = key_of(&resolved(&self.root));
+        let name = format!("orca-spool-{uid}-{key}");
+        [self.root.join("spool"), Path::new("/tmp").join(&name), temp_dir.join(name)]
+    }
+
     /// Makes the directories that are missing, mode 0700, and checks that they belong to `uid`.
     pub fn prepare(&self, uid: u32) -> std::io::Result<()> {
-        for dir in [&self.root, &self.root.join("terminals"), &self.sockets, &self.holders()] {
+        for dir in [&self.root, &self.root.join("terminals"), &self.scratch(), &self.sockets, &self.holders()]
+        {
             make_private_dir(dir, uid)?;
         }
         Ok(())
+    }
+}
+
+/// A short name for a path, the same in every process.
+fn key_of(path: &Path) -> String {
+    use sha2::Digest as _;
+    use std::os::unix::ffi::OsStrExt as _;
+    let digest = sha2::Sha256::digest(path.as_os_str().as_bytes());
+    digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The path without links, as far as it is there already.
+fn resolved(path: &Path) -> PathBuf {
+    match (path.canonicalize(), path.parent(), path.file_name()) {
+        (Ok(real), _, _) => real,
+        (Err(_), Some(parent), Some(name)) => resolved(parent).join(name),
+        (Err(_), _, _) => path.to_owned(),
     }
 }
 
@@ -152,6 +183,23 @@ mod tests {
         assert!(long.socket().starts_with("/tmp"), "{:?}", long.socket());
         assert!(long.holder_socket("term_000000000000").as_os_str().len() <= MAX_SOCKET_PATH);
         assert!(long.store().starts_with(long.root()));
+    }
+
+    #[test]
+    fn a_spool_is_the_same_however_the_state_directory_is_spelled() {
+        let dir = tempfile::tempdir().unwrap();
+        let real = dir.path().join("real");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, dir.path().join("link")).unwrap();
+        let spool =
+            |path: &str| StateDir::new(dir.path().join(path), 7).spools(7, Path::new("/t"))[1].clone();
+        assert_eq!(spool("real/orca"), spool("link/orca"));
+        std::fs::create_dir(real.join("orca")).unwrap();
+        assert_eq!(spool("real/orca"), spool("link/orca"));
+        assert_ne!(spool("real/orca"), spool("real/other"));
+        let spools = StateDir::new(PathBuf::from("/s"), 7).spools(7, Path::new("/t"));
+        assert_eq!(spools[0], Path::new("/s/spool"));
+        assert!(spools[1].starts_with("/tmp") && spools[2].starts_with("/t"), "{spools:?}");
     }
 
     #[test]

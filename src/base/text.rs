@@ -77,6 +77,43 @@ pub fn age(ms: u64) -> String {
     }
 }
 
+/// The text with blanks up to `columns` of width; a wider one stays whole.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// A span of time for people, exact to the second: `1h 30m`, `45s`.
+pub fn duration(ms: u64) -> String {
+    let s = ms / 1_000;
+    let parts = [(s / 86_400, "d"), (s / 3_600 % 24, "h"), (s / 60 % 60, "m"), (s % 60, "s")];
+    let said: Vec<String> =
+        parts.iter().filter(|(n, _)| *n > 0).map(|(n, unit)| format!("{n}{unit}")).collect();
+    if said.is_empty() { String::from("0s") } else { said.join(" ") }
+}
+
+/// Reads a span of time such as `90s`, `45m`, `2h`, `1d` or `1h30m` in milliseconds; `none` and `0` are 0.
+pub fn parse_duration(text: &str) -> Option<u64> {
+    if matches!(text, "none" | "0") {
+        return Some(0);
+    }
+    let (mut total, mut rest) = (0_u64, text.trim());
+    while !rest.is_empty() {
+        let n_digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = rest.split_at_checked(n_digits)?;
+        let (unit, after) = after.split_at_checked(1)?;
+        let unit_ms = match unit {
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        total = total.checked_add(number.parse::<u64>().ok()?.checked_mul(unit_ms)?)?;
+        rest = after.trim_start();
+    }
+    (total > 0).then_some(total)
+}
+
 /// Quotes `word` for a POSIX shell; words of plain characters stay as they are.
 pub fn shell_quote(word: &str) -> String {
     let is_plain =
@@ -87,6 +124,13 @@ pub fn shell_quote(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_they_look() {
+        assert_eq!(pad("ab", 4), "ab  ");
+        assert_eq!(pad("\u{6f22}", 4), "\u{6f22}  ");
+        assert_eq!(pad("abcde", 4), "abcde");
+    }
 
     #[test]
     fn one_line_removes_what_could_draw_or_deceive() {
@@ -105,6 +149,18 @@ mod tests {
         assert_eq!(cut_width("한글", 4), "한글");
         assert_eq!(cut_chars("abcdef", 4), "abc…");
         assert_eq!(cut_width("abc", 0), "");
+    }
+
+    #[test]
+    fn spans_of_time_read_back() {
+        for (text, ms) in [("90s", 90_000), ("1h30m", 5_400_000), ("2d 1s", 172_801_000), ("none", 0)] {
+            assert_eq!(parse_duration(text), Some(ms), "{text}");
+        }
+        for bad in ["", "5", "-5m", "1x", "m", "99999999999999999999d", "1h-", "ü"] {
+            assert_eq!(parse_duration(bad), None, "{bad}");
+        }
+        assert_eq!(duration(5_400_000), "1h 30m");
+        assert_eq!(duration(999), "0s");
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Arguments that several verbs share.
 
 use crate::base::code::ErrorCode;
-use crate::base::text::{cut_chars, one_line};
+use crate::base::text::{cut_chars, one_line, parse_duration};
 use crate::proto::error::ErrorBody;
+use crate::proto::run::LimitWishes;
 use clap::Args;
+use clap::builder::PossibleValuesParser;
 use std::ffi::OsString;
 use std::io::Read;
 
@@ -34,12 +36,62 @@ pub struct RetryArg {
     pub retry_request: Option<String>,
 }
 
-/// `--no-fleet`: replies of this build carry no fleet block, so there is nothing to leave out.
+/// `--no-fleet`: the answer comes without the fleet block.
 #[derive(Debug, Clone, Args)]
 pub struct FleetArg {
-    /// Accepted for scripts written for other builds.
-    #[arg(long, hide = true)]
+    /// Leave out how the Run's active attempts stand.
+    #[arg(long)]
     pub no_fleet: bool,
+}
+
+/// The limits of a Run; `run-create` and `run-set` have them.
+#[derive(Debug, Clone, Args)]
+pub struct LimitArgs {
+    /// Attempts that may run at once, 1 to 10000; none for no limit [default: none].
+    #[arg(long, value_name = "N")]
+    pub max_workers: Option<String>,
+    /// Attempts at one task, 1 to 10000; none for no limit [default: none].
+    #[arg(long, value_name = "N")]
+    pub max_attempts: Option<String>,
+    /// Ask the person when an attempt runs longer, such as 90s, 45m, 2h, 1h30m; none for no limit [default: none].
+    #[arg(long, value_name = "DURATION")]
+    pub max_wall: Option<String>,
+    /// Ask the person when an attempt gives no sign for longer, such as 20m; none for no limit [default: none].
+    #[arg(long, value_name = "DURATION")]
+    pub max_silence: Option<String>,
+}
+
+impl LimitArgs {
+    /// As they go over the wire.
+    pub fn wishes(&self) -> Result<LimitWishes, ErrorBody> {
+        let number = |flag: &str, value: &Option<String>| {
+            let read = |text: &String| match text.as_str() {
+                "none" => Ok(0),
+                text => text.parse().map_err(|_| {
+                    let shown = cut_chars(&one_line(text), 40);
+                    invalid(format!("{flag} must be a whole number or none, not {shown:?}."))
+                }),
+            };
+            value.as_ref().map(read).transpose()
+        };
+        let time = |flag: &str, value: &Option<String>| {
+            let read = |text: &String| {
+                parse_duration(text).ok_or_else(|| {
+                    let shown = cut_chars(&one_line(text), 40);
+                    invalid(format!(
+                        "{flag} must be a time like 90s, 45m, 2h or 1h30m, or none, not {shown:?}."
+                    ))
+                })
+            };
+            value.as_ref().map(read).transpose()
+        };
+        Ok(LimitWishes {
+            max_workers: number("--max-workers", &self.max_workers)?,
+            max_attempts: number("--max-attempts", &self.max_attempts)?,
+            max_wall_ms: time("--max-wall", &self.max_wall)?,
+            max_silence_ms: time("--max-silence", &self.max_silence)?,
+        })
+    }
 }
 
 /// The text of a flag, or of the file that stands for it; `-` is standard input. One argument holds at
@@ -70,6 +122,12 @@ pub fn string_array(flag: &str, text: &str) -> Result<Vec<String>, ErrorBody> {
             format!("{flag} must be a JSON array of strings like '[\"a\",\"b\"]', not {shown}."),
         )
     })
+}
+
+/// The words that a flag takes: the help shows them, the shell completes them, and another word is
+/// refused with the nearest of them before a server is asked.
+pub fn words<T: Copy>(all: &[T], text: fn(T) -> &'static str) -> PossibleValuesParser {
+    PossibleValuesParser::new(all.iter().map(|value| text(*value)))
 }
 
 /// A flag that holds a comma-separated list; blanks are dropped.

@@ -25,11 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(15);
 #[derive(Debug, Subcommand)]
 pub enum Host {
     /// Say whether the server runs and what it holds.
+    #[command(after_help = "Example:\n  orca status --json")]
     Status,
     /// Open the screen; the same as orca without a command.
     #[command(after_help = "Example:\n  orca attach")]
     Attach,
-    /// Start the server if it is absent.
+    /// Start the server if it is absent, and open the screen where there is a terminal to draw on.
+    #[command(after_help = "Example:\n  orca open --json")]
     Open,
     /// Start, stop or replace the server.
     #[command(subcommand)]
@@ -86,7 +88,8 @@ pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
     match host {
         Host::Status | Host::Server(Server::Status) => desk.status(),
         Host::Attach => desk.attach(),
-        Host::Open | Host::Server(Server::Start) => desk.start(),
+        Host::Open => desk.open(),
+        Host::Server(Server::Start) => desk.start(),
         Host::Server(Server::Stop(args)) => desk.stop(args.force),
         Host::Server(Server::Restart) => desk.restart(),
         Host::Server(Server::Run(args)) => crate::server::run(desk.environment, args.detached),
@@ -106,6 +109,8 @@ impl Desk<'_> {
             cwd: self.environment.cwd.to_string_lossy().into_owned(),
             session: (self.new_request_id)(),
             opens_shell: true,
+            clipboard: crate::tui::clipboard::Facts::of(self.environment),
+            editor: self.environment.editor.clone(),
         };
         match crate::tui::run(&find::Place::of(self.environment), options) {
             Ok(()) => 0,
@@ -128,7 +133,9 @@ impl Desk<'_> {
         let response = match Transport::call(self.client, request, &mut |_| ()) {
             Ok(response) if response.ok => response,
             Ok(response) => return Err(Box::new(response)),
-            Err(error) => return Err(Box::new(Response::new("local", None, Err(error)))),
+            Err(unanswered) => {
+                return Err(Box::new(Response::new("local", None, Err(unanswered.error))));
+            }
         };
         match decode::<C::Reply>(&response) {
             Ok(reply) => Ok((response, reply)),
@@ -146,8 +153,17 @@ impl Desk<'_> {
                 Err(response) => print_failure(&response, self.is_json, &mut self.out),
             };
         }
-        let status = Status::not_running(&self.client.place().dir.root().display().to_string());
-        self.out.local(self.is_json, &status, |status| format!("no server runs in {}\n", status.state_dir))
+        let place = self.client.place();
+        let n_queued = crate::client::spool::n_waiting(place);
+        let is_starting = find::is_locked(place);
+        let status = Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued);
+        self.out.local(self.is_json, &status, |status| {
+            let queued = queued_text(status);
+            match is_starting {
+                true => format!("a server holds {} and does not answer yet{queued}\n", status.state_dir),
+                false => format!("no server runs in {}{queued}\n", status.state_dir),
+            }
+        })
     }
 
     fn start(&mut self) -> u8 {
@@ -157,6 +173,21 @@ impl Desk<'_> {
             return fail_local(error, self.is_json, &mut self.out);
         }
         self.status()
+    }
+
+    /// Starts the server where none runs; then the screen, or with `--json` or without a terminal the
+    /// status (contract 2.3).
+    fn open(&mut self) -> u8 {
+        let has_screen = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        if self.is_json || !has_screen {
+            return self.start();
+        }
+        if !self.client.is_running()
+            && let Err(error) = find::start(self.client.place())
+        {
+            return fail_local(error, self.is_json, &mut self.out);
+        }
+        self.attach()
     }
 
     fn stop(&mut self, force: bool) -> u8 {
@@ -256,13 +287,23 @@ fn decode<T: DeserializeOwned>(response: &Response) -> Result<T, ErrorBody> {
 
 fn status_text(status: &Status) -> String {
     format!(
-        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}",
+        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}{}",
         status.app.pid.map_or_else(String::new, |pid| pid.to_string()),
         status.state_dir,
         status.n_terminals,
         status.n_clients,
-        status.runtime.app_version
+        status.runtime.app_version,
+        queued_text(status)
     )
+}
+
+/// What waits in files, where something does.
+fn queued_text(status: &Status) -> String {
+    match (status.n_queued, status.n_rejected) {
+        (0, 0) => String::new(),
+        (n_queued, 0) => format!("; {n_queued} call(s) queued"),
+        (n_queued, n_rejected) => format!("; {n_queued} call(s) queued, {n_rejected} file(s) unreadable"),
+    }
 }
 
 fn terminals(stopping: &Stopping) -> String {

@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod demo;
+pub mod fleet;
 pub mod host;
 pub mod out;
 pub mod suggest;
@@ -17,7 +18,7 @@ use crate::config::env::Environment;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, Parser, Subcommand};
 use out::Out;
 use serde_json::json;
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
         "An error; or the answer is no: a worker that is not ready, a refused report, an ask without an \
          answer, a process whose end nobody saw, an unsatisfied terminal wait.",
     ),
+    ("75", "No server could be reached; the call is kept on disk and takes effect when one runs."),
 ];
 
 const ROOT_EXAMPLES: &str = "Example:
@@ -41,16 +43,26 @@ const ROOT_EXAMPLES: &str = "Example:
 Exit codes:
   0  done; also a check --wait that ran out of time
   1  an error, or the answer is no: worker not ready, report refused, no answer to ask, wait not satisfied
+  75 kept on disk: no server could be reached, the next one takes it in
 
 `orca man` has the environment variables and every error code.";
 
 /// A terminal multiplexer in which several coding agents work as one team.
 #[derive(Debug, Parser)]
-#[command(name = "orca", version, after_help = ROOT_EXAMPLES)]
+#[command(name = "orca", version, after_help = ROOT_EXAMPLES, args_override_self = true, disable_version_flag = true)]
 pub struct Orca {
     /// Print the JSON envelope instead of text.
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print the version.
+    #[arg(short = 'v', short_alias = 'V', long, action = ArgAction::Version)]
+    pub version: Option<bool>,
+    /// Another server; not offered yet.
+    #[arg(long, global = true, hide = true, value_name = "NAME")]
+    pub environment: Option<String>,
+    /// The same by its pairing code.
+    #[arg(long, global = true, hide = true, value_name = "CODE")]
+    pub pairing_code: Option<String>,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -69,7 +81,9 @@ pub enum Command {
     Worktree(verbs::worktree::Worktree),
     /// Repositories and folders.
     #[command(subcommand)]
-    Repo(verbs::worktree::Repo),
+    Repo(verbs::repo::Repo),
+    /// Print the event log as JSON lines, and follow it.
+    Events(verbs::event::EventsArgs),
     /// Show a scripted team at work in a temporary place.
     Demo(demo::DemoArgs),
     /// The guides that agents read.
@@ -83,6 +97,17 @@ pub enum Command {
     Man(verbs::man::ManArgs),
     #[command(flatten)]
     Host(host::Host),
+}
+
+impl Orca {
+    /// Remote servers come later (design 12).
+    pub fn only_here(&self) -> Result<(), ErrorBody> {
+        if self.environment.is_none() && self.pairing_code.is_none() {
+            return Ok(());
+        }
+        let message = "This build knows no remote servers; leave --environment and --pairing-code out.";
+        Err(ErrorBody::new(ErrorCode::CapabilityUnsupported, message).next_step("orca status --json"))
+    }
 }
 
 /// Parses a command line; a syntax error comes back as the error to print and never reaches a
@@ -104,6 +129,9 @@ pub fn main(argv: &[OsString]) -> u8 {
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),
     };
+    if let Err(error) = orca.only_here() {
+        return verbs::fail_local(error, orca.json, &mut out);
+    }
     let environment = Environment::read();
     if environment.is_log_wanted {
         crate::base::report::log_to_stderr();
@@ -121,8 +149,10 @@ pub fn main(argv: &[OsString]) -> u8 {
     let origin = Origin {
         env_handle: environment.terminal_handle.clone(),
         env_pane: environment.pane_key.clone(),
+        env_workspace: environment.workspace_id.clone(),
         env_worktree: environment.worktree_id.clone(),
         cwd: Some(environment.cwd.to_string_lossy().into_owned()),
+        is_fleet_unwanted: false,
     };
     let transport = &mut client;
     let (new_request_id, home) = (&mut new_request_id, &environment.home);
@@ -153,7 +183,8 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Orchestration(verb) => verbs::orchestration(verb, session),
         Command::Terminal(verb) => verbs::terminal::run(verb, session),
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
-        Command::Repo(verb) => verbs::worktree::run_repo(verb, session),
+        Command::Repo(verb) => verbs::repo::run(verb, session),
+        Command::Events(args) => verbs::event::run(args, session),
         Command::Demo(args) => demo::run(args, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session),
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),

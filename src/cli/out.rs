@@ -20,6 +20,11 @@ impl Out<'_> {
         drop(self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()));
     }
 
+    /// Writes a line to standard output. False: the reader went away.
+    pub fn line(&mut self, line: &str) -> bool {
+        writeln!(self.stdout, "{line}").and_then(|()| self.stdout.flush()).is_ok()
+    }
+
     /// Writes a line to standard error.
     pub fn talk(&mut self, line: &str) {
         drop(writeln!(self.stderr, "{line}").and_then(|()| self.stderr.flush()));

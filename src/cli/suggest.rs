@@ -72,6 +72,10 @@ fn unknown_command(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody 
 }
 
 fn unknown_flag(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
+    if let Some((flag, step)) = dashed_value(given, argv) {
+        let sentence = format!("{sentence}\nA value that begins with dashes is written {flag}={given}.");
+        return invalid(sentence).next_step(step);
+    }
     let given = given.split('=').next().unwrap_or(given);
     let (_, command) = tree::called(argv);
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
@@ -80,6 +84,19 @@ fn unknown_flag(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
         Some(near) => with_hint(sentence, near, "validFlags", &flags, replaced(argv, given, &[near])),
         None => invalid(sentence).with("validFlags", flags),
     }
+}
+
+/// The flag whose value `given` was meant to be, with the command line that says so.
+fn dashed_value(given: &str, argv: &[OsString]) -> Option<(String, String)> {
+    let at = argv.iter().position(|word| word == given)?;
+    let flag = argv.get(at.checked_sub(1)?)?.to_str()?;
+    let name = flag.strip_prefix("--")?;
+    let (_, command) = tree::called(argv);
+    let takes_values = |arg: &clap::Arg| arg.get_action().takes_values();
+    command.get_arguments().find(|arg| arg.get_long() == Some(name)).filter(|arg| takes_values(arg))?;
+    let mut line: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    line.splice(at - 1..=at, [format!("{flag}={given}")]);
+    Some((flag.to_owned(), runnable(&line)?))
 }
 
 fn invalid_value(sentence: &str, error: &clap::Error, argv: &[OsString]) -> ErrorBody {
@@ -128,9 +145,15 @@ fn replaced(argv: &[OsString], word: &str, by: &[&str]) -> Option<String> {
     words.extend(argv.iter().take(at).skip(1).map(|word| word.to_string_lossy().into_owned()));
     words.extend(put);
     words.extend(argv.iter().skip(at + 1).map(|word| word.to_string_lossy().into_owned()));
-    let line: Vec<OsString> = words.iter().map(OsString::from).collect();
-    parse(&line).ok()?;
-    Some(words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" "))
+    runnable(&words)
+}
+
+/// The words as a line for a shell, if they are a valid command.
+fn runnable(words: &[String]) -> Option<String> {
+    let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+    parse(&argv).ok()?;
+    let arguments = words.iter().skip(1).map(|word| format!(" {}", shell_quote(word)));
+    Some(format!("orca{}", arguments.collect::<String>()))
 }
 
 fn names(group: &Command) -> Vec<String> {

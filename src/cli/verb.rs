@@ -3,9 +3,13 @@
 use super::out::Out;
 use super::transport::Transport;
 use crate::base::code::ErrorCode;
+use crate::base::text::{many_lines, one_line};
+use crate::client::Unanswered;
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
+use crate::proto::spool::{QUEUED_EXIT, Queued};
+use serde_json::Value;
 use std::path::Path;
 
 use std::ffi::OsString;
@@ -51,10 +55,18 @@ pub trait Verb {
     fn keepalive(&self) -> Option<Keepalive> {
         None
     }
+    /// The result where no server answered and that is no error: `ask` (contract 4.11).
+    fn without_answer(&self, _unanswered: &Unanswered) -> Option<Value> {
+        None
+    }
     /// The directory that the call is about, where it is not the working directory; a relative one
     /// begins there.
     fn directory(&self) -> Option<&str> {
         None
+    }
+    /// `--no-fleet`.
+    fn is_fleet_unwanted(&self) -> bool {
+        false
     }
     /// `--retry-request`.
     fn retry_request(&self) -> Option<&str> {
@@ -72,7 +84,11 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         let here = session.origin.cwd.take().unwrap_or_default();
         session.origin.cwd = Some(Path::new(&here).join(directory).to_string_lossy().into_owned());
     }
-    let response = ask(&call, verb.retry_request(), verb.keepalive(), session);
+    session.origin.is_fleet_unwanted = verb.is_fleet_unwanted();
+    let response = match ask(&call, verb.retry_request(), verb.keepalive(), session) {
+        Ok(response) => response,
+        Err(unanswered) => return without_answer(verb, &unanswered, session),
+    };
     let reply = match (&response.result, response.ok) {
         (Some(result), true) => serde_json::from_value::<<V::Call as Call>::Reply>(result.clone()),
         (_, _) => return fail(session, &response),
@@ -80,15 +96,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
     let reply = match reply {
         Ok(reply) => reply,
         Err(error) => {
-            let body = ErrorBody::new(
-                crate::base::code::ErrorCode::IncompatibleRuntime,
-                format!("The server's reply does not have the shape this orca knows: {error}."),
-            )
-            .next_step("orca server restart");
-            return fail(
-                session,
-                &Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(body)),
-            );
+            return fail(session, &misunderstood(&response, &error));
         }
     };
     if session.is_json && verb.is_bare() {
@@ -98,6 +106,9 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.out.json(&response);
     } else {
         let mut text = verb.text(&reply);
+        if let Some(fleet) = response.result.as_ref().and_then(super::fleet::text) {
+            text = if text.is_empty() { fleet } else { format!("{}\n{fleet}", text.trim_end()) };
+        }
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -106,18 +117,68 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
     verb.exit(&reply)
 }
 
-/// Sends a call and brings the response, also when no server answers.
+/// A reply in a shape that this build does not know.
+pub fn misunderstood(response: &Response, error: &serde_json::Error) -> Response {
+    let body = ErrorBody::new(
+        ErrorCode::IncompatibleRuntime,
+        format!("The server's reply does not have the shape this orca knows: {error}."),
+    )
+    .next_step("orca server restart");
+    Response::new(&response.id, response.meta.runtime_id.as_deref(), Err(body))
+}
+
+/// Prints what became of a call that no server answered. Gives the exit code: 75 where it is kept, else 1,
+/// as for an `ask` that was on its way (contract 4.11).
+fn without_answer<V: Verb>(verb: &V, unanswered: &Unanswered, session: &mut Session<'_>) -> u8 {
+    let result = verb.without_answer(unanswered);
+    let is_broken_off = result.is_some() && unanswered.was_sent;
+    let code = if unanswered.queued.is_some() && !is_broken_off { QUEUED_EXIT } else { 1 };
+    match (result, &unanswered.queued) {
+        (Some(result), _) if session.is_json => session.out.data(&format!("{result}\n")),
+        (_, Some(queued)) if session.is_json => {
+            session.out.json(&Response::new("local", None, Ok(serde_json::json!(queued))));
+        }
+        (_, Some(queued)) => session.out.data(&queued_text(queued)),
+        (Some(_), None) | (None, None) => {
+            return fail(session, &Response::new("local", None, Err(unanswered.error.clone())));
+        }
+    }
+    code
+}
+
+/// What a person or agent reads whose call is kept.
+fn queued_text(queued: &Queued) -> String {
+    let mut text = format!(
+        "queued: {}\nThe call is kept in {} and takes effect, once and with its own time, as soon as a server runs. Do not send it again.\n",
+        many_lines(&queued.reason),
+        one_line(&queued.file)
+    );
+    for step in &queued.next_steps {
+        text.push_str(&format!("  try: {}\n", one_line(step)));
+    }
+    text
+}
+
+/// Sends a call of a verb that prints its reply itself. No answer is a response like any other.
+pub fn answer<C: Call>(call: &C, session: &mut Session<'_>) -> Response {
+    ask(call, None, None, session)
+        .unwrap_or_else(|unanswered| Response::new("local", None, Err(unanswered.error)))
+}
+
+/// Sends a call and brings the response.
 ///
 /// While a call with a `keepalive` waits, one JSON line goes to standard error from time to time.
-pub fn ask<C: Call>(
+fn ask<C: Call>(
     call: &C,
     retry_request: Option<&str>,
     keepalive: Option<Keepalive>,
     session: &mut Session<'_>,
-) -> Response {
+) -> Result<Response, Box<Unanswered>> {
     let params = match serde_json::to_value(call) {
         Ok(params) => params,
-        Err(error) => return Response::new("local", None, Err(ErrorBody::bad_params(C::METHOD, &error))),
+        Err(error) => {
+            return Ok(Response::new("local", None, Err(ErrorBody::bad_params(C::METHOD, &error))));
+        }
     };
     let request_id = retry_request.map_or_else(&mut session.new_request_id, str::to_owned);
     let request = Request {
@@ -138,10 +199,7 @@ pub fn ask<C: Call>(
             out.talk(&line.to_string());
         }
     };
-    match session.transport.call(request, &mut on_keepalive) {
-        Ok(response) => response,
-        Err(error) => Response::new("local", None, Err(error)),
-    }
+    session.transport.call(request, &mut on_keepalive)
 }
 
 /// Prints a failure; a bad argument without a next step of its own points to the verb's help. Exit

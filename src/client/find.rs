@@ -27,6 +27,8 @@ const RETRY: Duration = Duration::from_millis(300);
 pub struct Place {
     pub dir: StateDir,
     pub uid: u32,
+    /// Where calls are kept that no server takes, first choice first.
+    pub spools: [PathBuf; 3],
     pub may_start: bool,
     /// The program to start; the one that runs this.
     pub program: PathBuf,
@@ -36,8 +38,10 @@ impl Place {
     /// The place that the environment names.
     pub fn of(environment: &Environment) -> Self {
         let uid = rustix::process::getuid().as_raw();
+        let dir = environment.state_dir(uid);
         Self {
-            dir: environment.state_dir(uid),
+            spools: dir.spools(uid, &environment.temp_dir),
+            dir,
             uid,
             may_start: !environment.is_autostart_off,
             program: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("orca")),
@@ -143,7 +147,8 @@ fn launch(place: &Place) -> Result<StartReport, ErrorBody> {
     })
 }
 
-fn unavailable(place: &Place, why: &str) -> ErrorBody {
+/// No server there can be talked to, for the reason `why`.
+pub fn unavailable(place: &Place, why: &str) -> ErrorBody {
     let message = format!("The server in {} cannot be reached: {why}.", place.shown());
     ErrorBody::new(ErrorCode::RuntimeUnavailable, message)
 }

@@ -1,26 +1,60 @@
 //! Talking to the daemon. [`Client`] blocks and is what the command line uses: no runtime, no
 //! threads. [`stream`] is the screen's own, asynchronous side. [`find`] connects and, where allowed,
-//! starts a server.
+//! starts a server. [`spool`] keeps mail that no server takes, and stands in for a socket that a sandbox
+//! refuses.
 
 pub mod find;
+pub mod spool;
 pub mod stream;
 pub mod wire;
 
 use crate::base::code::ErrorCode;
+use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::{ClientFrame, ServerFrame};
+use crate::proto::spool::{Queued, is_carried, is_kept};
+use crate::proto::{AnyCall, CallKind};
 use find::Place;
+use spool::Written;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 use wire::Connection;
 
 /// A server that says nothing for this long, not even that a call waits, is taken for gone.
 const SILENCE: Duration = Duration::from_secs(60);
+/// The same for a call that can be kept: a tool's own time limit must not end it before it is.
+const SILENCE_OF_KEPT: Duration = Duration::from_secs(15);
 /// How often a caller hears that its call still waits, unless it wishes otherwise (contract 4.7).
 const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How often a call is sent again, under the same request id, after the connection broke.
 const N_TRIES: usize = 3;
+
+/// Why a call has no response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unanswered {
+    pub error: ErrorBody,
+    /// The call is kept and takes effect, once, when a server runs again.
+    pub queued: Option<Queued>,
+    /// A server may have it already.
+    pub was_sent: bool,
+    /// The durable request id.
+    pub request_id: String,
+}
+
+/// An error before it is known whether the call can be kept.
+struct Broken {
+    error: ErrorBody,
+    was_sent: bool,
+    /// It lies in its file already.
+    written: Option<Box<Written>>,
+}
+
+impl Broken {
+    fn unsent(error: ErrorBody) -> Self {
+        Self { error, was_sent: false, written: None }
+    }
+}
 
 /// A blocking client of one server.
 #[derive(Debug)]
@@ -57,6 +91,11 @@ impl Client {
         self.connection.is_some()
     }
 
+    /// From now on connects to a server that is there and starts none.
+    pub fn never_start(&mut self) {
+        self.place.may_start = false;
+    }
+
     /// Lets go of the connection, for example because the server was asked to end.
     pub fn disconnect(&mut self) {
         self.connection = None;
@@ -66,43 +105,150 @@ impl Client {
     /// the call waits.
     ///
     /// A connection that breaks is made anew and the request sent again under its id: the ledger
-    /// answers a mutation that was done already with its receipt (contract 10).
+    /// answers a mutation that was done already with its receipt (contract 10). Mail that no server takes
+    /// is kept for the next one (design 7.2).
     pub fn call(
         &mut self,
         request: &Request,
         on_keepalive: &mut dyn FnMut(u64),
-    ) -> Result<Response, ErrorBody> {
-        let began = Instant::now();
-        let mut broken: Option<String> = None;
+    ) -> Result<Response, Box<Unanswered>> {
+        let now = Instant::now();
+        let mut ticker = Ticker { began: now, told: now, every: self.keepalive, on_keepalive };
+        self.converse(request, &mut ticker).map_err(|broken| Box::new(self.keep(request, broken)))
+    }
+
+    fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {
+        let silence = if is_kept(request) { SILENCE_OF_KEPT } else { SILENCE };
+        let mut reason: Option<String> = None;
         for _ in 0..N_TRIES {
-            let mut connection = match self.connection.take() {
-                Some(connection) => connection,
-                None => find::connect_or_start(&self.place).map_err(|error| match &broken {
-                    // It was sent once, so what happened to it is not known.
-                    Some(reason) => self.lost(request, reason),
-                    None => error,
-                })?,
+            let mut connection = match self.connection.take().map_or_else(|| self.connect(), Ok) {
+                Ok(connection) => connection,
+                Err(NoConnection::Refused(refused)) if reason.is_none() => {
+                    return self.through_files(request, &refused, ticker);
+                }
+                Err(NoConnection::Refused(_)) => break,
+                Err(NoConnection::Absent(error)) if reason.is_none() => return Err(Broken::unsent(*error)),
+                // It was sent once, so what happened to it is not known.
+                Err(NoConnection::Absent(_)) => break,
             };
-            let mut ticker = Ticker { began, told: Instant::now(), every: self.keepalive, on_keepalive };
-            match exchange(&mut connection, request, &mut ticker) {
+            match exchange(&mut connection, request, silence, ticker) {
                 Ok(response) => {
                     self.connection = Some(connection);
                     return Ok(response);
                 }
-                Err(error) => broken = Some(error.to_string()),
+                Err(error) if is_pause(&error) => {
+                    reason = Some(format!("it said nothing for {} s", silence.as_secs()));
+                    // One that hangs would only be asked in vain again.
+                    if is_kept(request) {
+                        break;
+                    }
+                }
+                Err(error) => reason = Some(error.to_string()),
             }
         }
-        Err(self.lost(request, broken.as_deref().unwrap_or("the connection broke")))
+        let error = self.lost(request, reason.as_deref().unwrap_or("the connection broke"));
+        Err(Broken { error, was_sent: true, written: None })
     }
 
-    /// What the caller is told when nobody knows whether the request took effect (contract 10).
-    fn lost(&self, request: &Request, reason: &str) -> ErrorBody {
-        let id = request.request_id.as_deref().unwrap_or(&request.id);
-        let mut repeated: Vec<String> =
-            self.argv.iter().map(|word| crate::base::text::shell_quote(word)).collect();
-        if !self.argv.iter().any(|word| word.starts_with("--retry-request")) {
-            repeated.extend([String::from("--retry-request"), id.to_owned()]);
+    fn connect(&self) -> Result<Connection, NoConnection> {
+        match find::connect_running(&self.place) {
+            Ok(connection) => Ok(connection),
+            // Another server would refuse this process just as well.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(NoConnection::Refused(error)),
+            Err(_) => {
+                find::connect_or_start(&self.place).map_err(|error| NoConnection::Absent(Box::new(error)))
+            }
         }
+    }
+
+    /// The call of a process that may not use sockets.
+    fn through_files(
+        &self,
+        request: &Request,
+        refused: &std::io::Error,
+        ticker: &mut Ticker<'_>,
+    ) -> Result<Response, Broken> {
+        let unavailable = |why: &str| {
+            find::unavailable(&self.place, &format!("its socket refuses this process ({refused}), {why}"))
+        };
+        if !is_carried(&request.method) {
+            let why = "and of a sandboxed process only send, check, ask and reply pass through files";
+            return Err(Broken::unsent(
+                unavailable(why)
+                    .next_step("orca orchestration check --json")
+                    .next_step("orca orchestration ask --question \"…\" --json"),
+            ));
+        }
+        if !find::is_locked(&self.place) {
+            return Err(Broken::unsent(unavailable("and no server runs").next_step("orca server start")));
+        }
+        let written = spool::write(&self.place, request).map_err(|error| {
+            let is_full = error.code == ErrorCode::SpoolFull;
+            Broken::unsent(if is_full { error } else { unavailable("and so do the places for files") })
+        })?;
+        if let Some(response) = spool::wait(&self.place, &written, request, ticker) {
+            return Ok(response);
+        }
+        let error = unavailable("and no answer came through files").next_step("orca server status");
+        if is_kept(request) {
+            return Err(Broken { error, was_sent: true, written: Some(Box::new(written)) });
+        }
+        written.take_back();
+        Err(Broken::unsent(error))
+    }
+
+    /// Keeps a call that no server took, where it is worth it and possible.
+    fn keep(&self, request: &Request, broken: Broken) -> Unanswered {
+        let request_id = request.request_id.as_deref().unwrap_or(&request.id).to_owned();
+        let Broken { mut error, was_sent, written } = broken;
+        if !is_kept(request) || error.code == ErrorCode::SpoolFull {
+            return Unanswered { error, queued: None, was_sent, request_id };
+        }
+        let queued = match written.map_or_else(|| spool::write(&self.place, request), |written| Ok(*written))
+        {
+            Ok(written) => Some(Queued {
+                queued: true,
+                request_id: request_id.clone(),
+                queued_at: written.at,
+                file: written.path().display().to_string(),
+                reason: error.message.clone(),
+                next_steps: vec![String::from("orca server start"), self.repeated(&request_id)],
+            }),
+            Err(not_kept) => {
+                let full = not_kept.code == ErrorCode::SpoolFull;
+                error.message =
+                    format!("{} It could not be kept either: {}", error.message, not_kept.message);
+                if full {
+                    error.code = not_kept.code;
+                    error = not_kept.next_steps().into_iter().fold(error, ErrorBody::next_step);
+                }
+                None
+            }
+        };
+        Unanswered { error, queued, was_sent, request_id }
+    }
+
+    /// The command line that gets the answer of a request.
+    fn repeated(&self, request_id: &str) -> String {
+        let has_id = self.argv.iter().any(|word| word.starts_with("--retry-request"));
+        if has_id { self.command() } else { format!("{} --retry-request {request_id}", self.command()) }
+    }
+
+    /// The command line as it was given.
+    fn command(&self) -> String {
+        let words: Vec<String> = self.argv.iter().map(|word| shell_quote(word)).collect();
+        words.join(" ")
+    }
+
+    /// What the caller is told when nobody knows whether the request took effect (contract 10); one that
+    /// changes nothing is simply asked again.
+    fn lost(&self, request: &Request, reason: &str) -> ErrorBody {
+        let call = AnyCall::decode(&request.method, request.params.clone());
+        if !call.is_ok_and(|call| call.kind() == CallKind::Mutation) {
+            return find::unavailable(&self.place, &format!("the connection broke ({reason})"))
+                .next_step(self.command());
+        }
+        let id = request.request_id.as_deref().unwrap_or(&request.id);
         ErrorBody::new(
             ErrorCode::OperationUnknown,
             format!(
@@ -111,9 +257,17 @@ impl Client {
         )
         .with("orchestrationRequestId", id)
         .with("originalCommand", &self.argv)
-        .next_step(repeated.join(" "))
+        .next_step(self.repeated(id))
         .next_step(format!("orca orchestration request-show --request {id} --json"))
     }
+}
+
+/// Why there is no connection.
+enum NoConnection {
+    /// A sandbox does not let this process connect.
+    Refused(std::io::Error),
+    /// There is no server, and none could be started.
+    Absent(Box<ErrorBody>),
 }
 
 /// Tells the caller from time to time that its call still waits.
@@ -141,12 +295,13 @@ impl Ticker<'_> {
 fn exchange(
     connection: &mut Connection,
     request: &Request,
+    silence: Duration,
     ticker: &mut Ticker<'_>,
 ) -> std::io::Result<Response> {
     connection.send(&ClientFrame::Request(request.clone()))?;
     let mut heard = Instant::now();
     loop {
-        connection.set_patience(Some(ticker.left().min(SILENCE)))?;
+        connection.set_patience(Some(ticker.left().min(silence)))?;
         let frame = connection.next_frame();
         ticker.tick();
         match frame {
@@ -156,19 +311,25 @@ fn exchange(
                 | ServerFrame::Response(_)
                 | ServerFrame::Attached { .. }
                 | ServerFrame::Change(_)
-                | ServerFrame::History { .. }
+                | ServerFrame::Lines { .. }
+                | ServerFrame::Found { .. }
                 | ServerFrame::Clipboard { .. }
                 | ServerFrame::Notice { .. }
+                | ServerFrame::Focus { .. }
                 | ServerFrame::Closing { .. },
             ) => heard = Instant::now(),
             Err(error) => {
-                let is_pause = matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut);
-                if !is_pause || heard.elapsed() >= SILENCE {
+                if !is_pause(&error) || heard.elapsed() >= silence {
                     return Err(error);
                 }
             }
         }
     }
+}
+
+/// Nothing was heard for a while; the connection is still there.
+fn is_pause(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 #[cfg(test)]
@@ -210,7 +371,7 @@ mod tests {
             every: Duration::from_millis(5),
             on_keepalive: &mut on_keepalive,
         };
-        let response = exchange(&mut Connection::new(ours), &request, &mut ticker).unwrap();
+        let response = exchange(&mut Connection::new(ours), &request, SILENCE, &mut ticker).unwrap();
         assert!(response.ok);
         let heard = server.join().unwrap();
         assert!(heard[0] >= 5 && heard[1] >= heard[0] + 5, "{heard:?}");

@@ -1,7 +1,8 @@
 //! The screen's connection: attached, asynchronous, both ways at once.
 //!
 //! [`Stream::next`] may be dropped while it waits and loses nothing, so it fits a `select!`.
-//! [`Stream::send`] never waits: what a person types is small, and it is queued in order.
+//! [`Sender::send`] never waits: what a person types is small. It goes out at once from whichever
+//! thread has it, and what the server does not take is queued in order.
 
 use super::find::{self, Place};
 use super::wire;
@@ -11,11 +12,13 @@ use crate::proto::envelope::CONTRACT_VERSION;
 use crate::proto::error::ErrorBody;
 use crate::proto::frame::{Decoder, FrameKind};
 use crate::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame};
-use std::io::{Error, Result};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::mpsc;
+use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 /// What comes from the server.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +35,95 @@ pub enum Incoming {
     },
 }
 
+/// A socket that the runtime watches for one thing only. The runtime's own socket is always watched for
+/// both, and would wake us for each key that the server takes.
+type Watched = AsyncFd<Arc<UnixStream>>;
+
+#[allow(unsafe_code)]
+fn watched(socket: Arc<UnixStream>, interest: Interest) -> Result<Watched> {
+    // SAFETY: the socket is open, and `AsyncFd` keeps it so for as long as it watches.
+    unsafe { AsyncFd::register_with_interest(socket, interest) }.map_err(Into::into)
+}
+
 /// An attached connection.
 #[derive(Debug)]
 pub struct Stream {
-    read: OwnedReadHalf,
+    read: Watched,
     decoder: Decoder,
-    out: mpsc::UnboundedSender<Vec<u8>>,
+    sender: Sender,
+    drain: JoinHandle<()>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.drain.abort();
+        // Clones of the sender may live on; the server must know nevertheless. It may have gone first.
+        drop(self.sender.0.socket.shutdown(std::net::Shutdown::Both));
+    }
+}
+
+/// The sending side; clones send through the same connection.
+#[derive(Debug, Clone)]
+pub struct Sender(Arc<Outlet>);
+
+#[derive(Debug)]
+struct Outlet {
+    socket: Arc<UnixStream>,
+    /// What the server has not taken yet.
+    rest: Mutex<Vec<u8>>,
+    has_rest: Notify,
+}
+
+impl Sender {
+    /// Sends a frame. After the connection broke it goes nowhere; [`Stream::next`] tells of it.
+    pub fn send(&self, message: &ClientFrame) {
+        let Ok(bytes) = wire::encode(message) else { return };
+        let mut rest = self.0.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        let n_sent = if rest.is_empty() { (&*self.0.socket).write(&bytes).unwrap_or(0) } else { 0 };
+        let unsent = bytes.get(n_sent..).unwrap_or_default();
+        if !unsent.is_empty() {
+            rest.extend_from_slice(unsent);
+            self.0.has_rest.notify_one();
+        }
+    }
+}
+
+#[cfg(test)]
+impl Sender {
+    /// A sender and the other side of its connection, which nobody serves.
+    pub fn pair() -> (Self, UnixStream) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let socket = Arc::new(ours);
+        (Self(Arc::new(Outlet { socket, rest: Mutex::default(), has_rest: Notify::new() })), theirs)
+    }
+}
+
+impl Outlet {
+    /// Sends what is left over whenever the server takes it, until the connection breaks.
+    async fn drain(self: Arc<Self>) {
+        loop {
+            self.has_rest.notified().await;
+            while self.write_rest() {
+                let Ok(socket) = self.socket.try_clone().map(Arc::new) else { return };
+                let Ok(room) = watched(socket, Interest::WRITABLE) else { return };
+                if room.writable().await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Whether something is left for later.
+    fn write_rest(&self) -> bool {
+        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
+        match (&*self.socket).write(&rest) {
+            Ok(n_sent) => drop(rest.drain(..n_sent)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            // Nobody will take it any more.
+            Err(_) => rest.clear(),
+        }
+        !rest.is_empty()
+    }
 }
 
 impl Stream {
@@ -53,21 +139,21 @@ impl Stream {
             .map_err(|error| broken(&error))??;
         let stream = connection.into_stream();
         stream.set_nonblocking(true).map_err(|error| broken(&error))?;
-        let stream = UnixStream::from_std(stream).map_err(|error| broken(&error))?;
-        let (read, write) = stream.into_split();
-        let (out, queue) = mpsc::unbounded_channel();
-        tokio::spawn(write_all(queue, write));
-        let stream = Self { read, decoder: Decoder::default(), out };
+        let stream = Arc::new(stream);
+        let read = watched(Arc::clone(&stream), Interest::READABLE);
+        let read = read.map_err(|error| broken(&error))?;
+        let outlet = Outlet { socket: stream, rest: Mutex::default(), has_rest: Notify::new() };
+        let sender = Sender(Arc::new(outlet));
+        let drain = tokio::spawn(Arc::clone(&sender.0).drain());
+        let stream = Self { read, decoder: Decoder::default(), sender, drain };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        stream.send(&ClientFrame::Attach(Attach { contract: CONTRACT_VERSION, version, host }));
+        stream.sender.send(&ClientFrame::Attach(Attach { contract: CONTRACT_VERSION, version, host }));
         Ok(stream)
     }
 
-    /// Queues a frame. After the connection broke it goes nowhere; [`Stream::next`] tells of it.
-    pub fn send(&self, message: &ClientFrame) {
-        if let Ok(bytes) = wire::encode(message) {
-            drop(self.out.send(bytes));
-        }
+    /// The sending side.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
     }
 
     /// The next thing from the server.
@@ -79,7 +165,12 @@ impl Stream {
                 Err(error) => return Incoming::Closed { reason: error.to_string() },
             }
             let mut buffer = [0_u8; 16 << 10];
-            match self.read.read(&mut buffer).await {
+            let mut ready = match self.read.readable().await {
+                Ok(ready) => ready,
+                Err(error) => return Incoming::Closed { reason: error.to_string() },
+            };
+            let Ok(read) = ready.try_io(|socket| (&**socket.get_ref()).read(&mut buffer)) else { continue };
+            match read {
                 Ok(0) => {
                     return Incoming::Closed { reason: String::from("the server closed the connection") };
                 }
@@ -105,13 +196,5 @@ impl Stream {
             }
         };
         Ok(Some(incoming))
-    }
-}
-
-async fn write_all(mut queue: mpsc::UnboundedReceiver<Vec<u8>>, mut to: OwnedWriteHalf) {
-    while let Some(bytes) = queue.recv().await {
-        if to.write_all(&bytes).await.is_err() {
-            break;
-        }
     }
 }

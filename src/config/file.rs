@@ -2,7 +2,7 @@
 //!
 //! A key that nobody knows is reported with the nearest one that exists; it stops nothing.
 
-use super::{AgentSettings, Clipboard, Config, KeySetting, Permission, Theme};
+use super::{AgentSettings, Clipboard, ClipboardRoute, Config, KeySetting, ModeKeys, Permission, Theme};
 use crate::base::text::{cut_chars, one_line};
 use std::fmt;
 use toml::Spanned;
@@ -49,13 +49,15 @@ fn read_all(text: &str) -> (Config, Report<'_>) {
     top.read("shell", &mut config.shell, text_value);
     top.read("default_agent", &mut config.default_agent, name_value);
     top.read("permission", &mut config.permission, permission_value);
-    top.read("nested_depth_limit", &mut config.nested_depth_limit, |v| number(v, 0, 8));
-    let [terminal, worktrees, screen, agents, keys] =
-        ["terminal", "worktrees", "screen", "agents", "keys"].map(|name| top.table(name));
+    top.read("nested_depth_limit", &mut config.nested_depth_limit, |v| number(v, 1, 8));
+    top.read("idle_nudge", &mut config.is_nudge_on, bool_value);
+    let [terminal, worktrees, screen, clipboard, agents, keys] =
+        ["terminal", "worktrees", "screen", "clipboard", "agents", "keys"].map(|name| top.table(name));
     top.finish();
     read_terminal(&mut config, Section::new("terminal", terminal, &mut report));
     read_worktrees(&mut config, Section::new("worktrees", worktrees, &mut report));
     read_screen(&mut config, Section::new("screen", screen, &mut report));
+    read_clipboard(&mut config, Section::new("clipboard", clipboard, &mut report));
     read_agents(&mut config, agents, &mut report);
     read_keys(&mut config, keys, &mut report);
     (config, report)
@@ -85,6 +87,14 @@ fn read_screen(config: &mut Config, mut section: Section<'_, '_, '_>) {
     section.read("mouse", &mut to.is_mouse_on, bool_value);
     section.read("sidebar_width", &mut to.sidebar_width, |v| number(v, 0, 200));
     section.read("theme", &mut to.theme, |v| choice(v, Theme::WORDS, Theme::from_word));
+    section.read("mode_keys", &mut to.mode_keys, |v| choice(v, ModeKeys::WORDS, ModeKeys::from_word));
+    section.finish();
+}
+
+fn read_clipboard(config: &mut Config, mut section: Section<'_, '_, '_>) {
+    let to = &mut config.clipboard;
+    section.read("route", &mut to.route, |v| choice(v, ClipboardRoute::WORDS, ClipboardRoute::from_word));
+    section.read("command", &mut to.command, list_value);
     section.finish();
 }
 
@@ -303,7 +313,7 @@ x = 1
             lines,
             [
                 "line 3: shel is not a setting; did you mean shell?",
-                "line 4: nested_depth_limit must be a whole number from 0 to 8; the default stays.",
+                "line 4: nested_depth_limit must be a whole number from 1 to 8; the default stays.",
                 "line 7: terminal.scrollback_lines must be a whole number from 0 to 1000000; the default stays.",
                 "line 11: screen.theme must be one of auto, dark, light, plain; the default stays.",
                 "line 12: screen.sidebar_widht is not a setting; did you mean sidebar_width?",

@@ -7,6 +7,7 @@
 
 pub mod env;
 pub mod file;
+pub mod project;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,11 +24,14 @@ pub struct Config {
     pub default_agent: String,
     /// Whether agents may act without asking, where their preset knows how.
     pub permission: Permission,
-    /// How many levels of workers may start workers of their own.
+    /// How deep workers may be; 1: only coordinators start workers.
     pub nested_depth_limit: u32,
+    /// An idle agent is told in its terminal that mail waits for it.
+    pub is_nudge_on: bool,
     pub terminal: TerminalSettings,
     pub worktrees: WorktreeSettings,
     pub screen: ScreenSettings,
+    pub clipboard: ClipboardSettings,
     /// What the user changed for single agents, by preset id.
     pub agents: BTreeMap<String, AgentSettings>,
     /// The user's own key bindings, unchecked: the screen knows the actions.
@@ -66,6 +70,15 @@ pub struct ScreenSettings {
     /// Columns of the sidebar; 0 hides it.
     pub sidebar_width: u16,
     pub theme: Theme,
+    pub mode_keys: ModeKeys,
+}
+
+/// How copies reach the person's clipboard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClipboardSettings {
+    pub route: ClipboardRoute,
+    /// The program of the route `command`, which reads the text; argv.
+    pub command: Vec<String>,
 }
 
 /// What the user changed for one agent.
@@ -132,6 +145,29 @@ choices! {
 }
 
 choices! {
+    /// How copies reach the person's clipboard.
+    ClipboardRoute {
+        /// Over SSH or without a display as `osc52`, else as `native` where there is a program.
+        Auto = "auto",
+        /// A sequence for the terminal around the client.
+        Osc52 = "osc52",
+        /// wl-copy, xclip, xsel or pbcopy.
+        Native = "native",
+        Command = "command",
+        /// Copies stay inside of orca.
+        Off = "off",
+    }
+}
+
+choices! {
+    /// The keys of copy mode.
+    ModeKeys {
+        Vi = "vi",
+        Emacs = "emacs",
+    }
+}
+
+choices! {
     /// The colours of our own screen parts.
     Theme {
         /// Follows what the host terminal says about its background.
@@ -150,6 +186,7 @@ impl Default for Config {
             default_agent: String::from("claude"),
             permission: Permission::Manual,
             nested_depth_limit: 1,
+            is_nudge_on: true,
             terminal: TerminalSettings {
                 scrollback_lines: 10_000,
                 term: String::from("xterm-256color"),
@@ -167,7 +204,9 @@ impl Default for Config {
                 is_mouse_on: true,
                 sidebar_width: 34,
                 theme: Theme::Auto,
+                mode_keys: ModeKeys::Vi,
             },
+            clipboard: ClipboardSettings { route: ClipboardRoute::Auto, command: Vec::new() },
             agents: BTreeMap::new(),
             keys: Vec::new(),
         }

@@ -28,6 +28,8 @@ pub enum GitError {
     BadName { why: String },
     /// Doing it would lose or overwrite something, or what is there is not what was expected.
     Refused { why: String, next_step: String },
+    /// A worktree holds work that exists nowhere else, and nobody said that it may go.
+    HoldsWork { why: String, next_step: String },
     /// libgit2 failed while `doing` something.
     Git { doing: String, source: git2::Error },
     /// The file system failed while `doing` something.
@@ -41,6 +43,7 @@ impl GitError {
             Self::NotARepository { .. } => ErrorCode::NotARepository,
             Self::UnbornBranch { .. } => ErrorCode::UnbornBranch,
             Self::BadName { .. } => ErrorCode::InvalidArgument,
+            Self::HoldsWork { .. } => ErrorCode::WorktreeHoldsWork,
             Self::Refused { .. } | Self::Git { .. } | Self::Io { .. } => ErrorCode::WorktreeFailed,
         }
     }
@@ -56,7 +59,7 @@ impl GitError {
                 crate::base::text::shell_quote(&root.display().to_string())
             ),
             Self::BadName { .. } => String::from("Choose another name and run the command again."),
-            Self::Refused { next_step, .. } => next_step.clone(),
+            Self::Refused { next_step, .. } | Self::HoldsWork { next_step, .. } => next_step.clone(),
             Self::Git { source, .. } if source.code() == git2::ErrorCode::Owner => {
                 String::from("git config --global --add safe.directory <path of the repository>")
             }
@@ -85,7 +88,9 @@ impl fmt::Display for GitError {
                 "The repository {} has no commit yet, so no worktree can start from it.",
                 root.display()
             ),
-            Self::BadName { why } | Self::Refused { why, .. } => f.write_str(why),
+            Self::BadName { why } | Self::Refused { why, .. } | Self::HoldsWork { why, .. } => {
+                f.write_str(why)
+            }
             Self::Git { doing, source } => write!(f, "Git failed while {doing}: {}.", source.message()),
             Self::Io { doing, source } => write!(f, "The system failed while {doing}: {source}."),
         }
@@ -100,7 +105,8 @@ impl std::error::Error for GitError {
             Self::NotARepository { .. }
             | Self::UnbornBranch { .. }
             | Self::BadName { .. }
-            | Self::Refused { .. } => None,
+            | Self::Refused { .. }
+            | Self::HoldsWork { .. } => None,
         }
     }
 }
@@ -186,9 +192,9 @@ fn plain(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.components().collect())
 }
 
-/// Runs `job` again, a few times within two seconds, while another process holds a git lock file.
+/// Runs `job` again, a few times within five seconds, while another process holds a git lock file.
 fn retry_locked<T>(mut job: impl FnMut() -> Result<T, git2::Error>) -> Result<T, git2::Error> {
-    const N_TRIES: u32 = 20;
+    const N_TRIES: u32 = 50;
     for _ in 1..N_TRIES {
         match job() {
             Err(error) if error.code() == git2::ErrorCode::Locked => {

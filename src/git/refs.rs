@@ -60,6 +60,23 @@ pub(super) fn default_base(repo: &git2::Repository) -> Result<Option<Base>, GitE
     Ok(None)
 }
 
+/// Whether the repository has this local branch.
+pub fn has_branch(repo: &Path, name: &str) -> Result<bool, GitError> {
+    Ok(open_main_at(repo)?.find_branch(name, git2::BranchType::Local).is_ok())
+}
+
+/// The bytes of a file at the root of a commit, at most `max` and one more; None where it has none.
+pub fn file_at(repo: &Path, commit: &str, name: &str, max: usize) -> Result<Option<Vec<u8>>, GitError> {
+    let repo = open(repo)?;
+    let doing = || GitError::git(format!("reading {name} of {commit}"));
+    let tree = repo.find_commit(oid(commit)?).and_then(|commit| commit.tree()).map_err(doing())?;
+    // A link has a blob, too, and it is no script.
+    let is_file = |entry: &git2::TreeEntry<'_>| matches!(entry.filemode(), 0o100_644 | 0o100_755);
+    let Some(id) = tree.get_name(name).filter(is_file).map(|entry| entry.id()) else { return Ok(None) };
+    let blob = repo.find_blob(id).map_err(doing())?;
+    Ok(Some(blob.content().iter().copied().take(max + 1).collect()))
+}
+
 /// How a worktree stands to its base.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Drift {

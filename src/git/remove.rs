@@ -8,15 +8,6 @@ use super::{GitError, open_main_at, plain};
 use crate::base::text::shell_quote;
 use std::path::Path;
 
-/// What to do with the branch that the worktree has checked out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BranchFate {
-    /// Leave it; right for a branch that is older than the worktree.
-    Keep,
-    /// Delete it if everything on it is in the default base, else keep it and say so.
-    DeleteIfMerged,
-}
-
 /// What to remove.
 #[derive(Debug, Clone)]
 pub struct RemoveRequest<'a> {
@@ -24,7 +15,9 @@ pub struct RemoveRequest<'a> {
     pub repo: &'a Path,
     /// The worktree's folder.
     pub path: &'a Path,
-    pub branch: BranchFate,
+    /// The branch that was made together with the worktree, where one was: deleted if it is checked
+    /// out there still and everything on it is in the default base. Any other branch stays.
+    pub made_branch: Option<&'a str>,
     /// Whether the caller was told to throw away uncommitted changes and unreachable commits.
     pub discards_work: bool,
 }
@@ -52,7 +45,7 @@ pub fn remove(request: &RemoveRequest<'_>) -> Result<Removed, GitError> {
     let all = entries(&repo)?;
     let Some(entry) = all.iter().find(|entry| entry.path == path) else {
         if path.symlink_metadata().is_err() {
-            return Ok(Removed::default());
+            return finish_removal(&repo, request.made_branch, &all);
         }
         return Err(refused(
             format!("{} is not a worktree of this repository.", path.display()),
@@ -67,9 +60,8 @@ pub fn remove(request: &RemoveRequest<'_>) -> Result<Removed, GitError> {
     super::tree::remove(&entry.admin).map_err(GitError::io("dropping the worktree's registration"))?;
     let mut removed = Removed { was_there: true, ..Removed::default() };
     if let Some(branch) = &entry.branch {
-        let goes = request.branch == BranchFate::DeleteIfMerged && may_delete(&repo, branch, &all, entry)?;
-        if goes {
-            drop_branch(&repo, branch).map_err(GitError::git(format!("deleting the branch {branch}")))?;
+        let others: Vec<&WorktreeEntry> = all.iter().filter(|other| other.path != entry.path).collect();
+        if request.made_branch == Some(branch) && drop_if_merged(&repo, branch, &others)? {
             removed.deleted_branch = Some(branch.clone());
         } else {
             removed.preserved_branch = Some(branch.clone());
@@ -78,8 +70,30 @@ pub fn remove(request: &RemoveRequest<'_>) -> Result<Removed, GitError> {
     Ok(removed)
 }
 
+/// An earlier run was cut short, or somebody removed the worktree by hand: only its branch is left.
+fn finish_removal(
+    repo: &git2::Repository,
+    made_branch: Option<&str>,
+    all: &[WorktreeEntry],
+) -> Result<Removed, GitError> {
+    let mut removed = Removed::default();
+    let is_there = |branch: &&str| repo.find_branch(branch, git2::BranchType::Local).is_ok();
+    if let Some(branch) = made_branch.filter(is_there) {
+        if drop_if_merged(repo, branch, &all.iter().collect::<Vec<_>>())? {
+            removed.deleted_branch = Some(branch.to_owned());
+        } else {
+            removed.preserved_branch = Some(branch.to_owned());
+        }
+    }
+    Ok(removed)
+}
+
 fn refused(why: String, next_step: String) -> GitError {
     GitError::Refused { why, next_step }
+}
+
+fn holds_work(why: String, next_step: String) -> GitError {
+    GitError::HoldsWork { why, next_step }
 }
 
 fn check_may_go(entry: &WorktreeEntry, all: &[WorktreeEntry], common: &Path) -> Result<(), GitError> {
@@ -113,24 +127,24 @@ fn check_holds_nothing(repo: &git2::Repository, entry: &WorktreeEntry) -> Result
     if !entry.is_prunable {
         let now = status(&entry.path, None)?;
         if now.is_dirty() {
-            return Err(refused(
+            return Err(holds_work(
                 format!("The worktree {shown} has uncommitted work ({}).", words(&now)),
-                format!("{look}; to throw it away, add --force"),
+                look,
             ));
         }
     }
     if entry.admin.join("modules").read_dir().is_ok_and(|mut modules| modules.next().is_some()) {
-        return Err(refused(
+        return Err(holds_work(
             format!("The worktree {shown} has submodules, whose commits would go with it."),
-            format!("git -C {} submodule foreach git status; to remove it, add --force", shell_quote(&shown)),
+            format!("git -C {} submodule foreach git status", shell_quote(&shown)),
         ));
     }
     if let (None, Some(head)) = (&entry.branch, &entry.head)
         && !is_reachable(repo, oid(head)?)?
     {
-        return Err(refused(
+        return Err(holds_work(
             format!("The worktree {shown} has commits on no branch."),
-            format!("git -C {} branch keep-this; to throw them away, add --force", shell_quote(&shown)),
+            format!("git -C {} branch keep-this", shell_quote(&shown)),
         ));
     }
     Ok(())
@@ -149,19 +163,23 @@ fn words(status: &WorktreeStatus) -> String {
     words.join(", ")
 }
 
-/// Whether the branch holds nothing that the default base lacks, is not that base, and is not
-/// checked out anywhere else.
-fn may_delete(
+/// Deletes a branch that holds nothing that the default base lacks, is not that base, and is checked out
+/// in none of `others`; says whether it did.
+fn drop_if_merged(
     repo: &git2::Repository,
     branch: &str,
-    all: &[WorktreeEntry],
-    gone: &WorktreeEntry,
+    others: &[&WorktreeEntry],
 ) -> Result<bool, GitError> {
-    let is_used = all.iter().any(|e| e.path != gone.path && e.branch.as_deref() == Some(branch));
-    let (Some(base), Some(tip)) = (default_base(repo)?, &gone.head) else { return Ok(false) };
+    let is_used = others.iter().any(|other| other.branch.as_deref() == Some(branch));
+    let tip = repo.refname_to_id(&format!("refs/heads/{branch}")).ok();
+    let (Some(base), Some(tip)) = (default_base(repo)?, tip) else { return Ok(false) };
     let is_base = base.name == branch || base.name.strip_prefix("origin/") == Some(branch);
     if is_used || is_base || matches!(branch, "main" | "master") {
         return Ok(false);
     }
-    Ok(is_merged(repo, oid(tip)?, oid(&base.commit)?))
+    let is_merged = is_merged(repo, tip, oid(&base.commit)?);
+    if is_merged {
+        drop_branch(repo, branch).map_err(GitError::git(format!("deleting the branch {branch}")))?;
+    }
+    Ok(is_merged)
 }

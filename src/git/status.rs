@@ -75,13 +75,26 @@ fn count_changes(repo: &git2::Repository, status: &mut WorktreeStatus) -> Result
         | git2::Status::WT_RENAMED
         | git2::Status::WT_TYPECHANGE
         | git2::Status::WT_UNREADABLE;
-    for change in changes.iter().map(|entry| entry.status()) {
+    for entry in changes.iter() {
+        let change = entry.status();
+        if change == git2::Status::WT_NEW && is_shared(repo, &String::from_utf8_lossy(entry.path_bytes())) {
+            continue;
+        }
         status.n_staged += usize::from(change.intersects(staged));
         status.n_modified += usize::from(change.intersects(modified));
         status.n_untracked += usize::from(change.contains(git2::Status::WT_NEW));
         status.n_conflicted += usize::from(change.contains(git2::Status::CONFLICTED));
     }
     Ok(())
+}
+
+/// Whether an untracked path is a link to the same path in the main checkout: shared, and no work.
+fn is_shared(repo: &git2::Repository, path: &str) -> bool {
+    let path = path.trim_end_matches('/');
+    let (Some(tree), Some(main)) = (repo.workdir(), super::open_main(repo).ok()) else { return false };
+    let target = tree.join(path).read_link();
+    let same = main.workdir().map(|main| super::plain(main).join(path));
+    target.is_ok_and(|target| Some(target) == same)
 }
 
 fn operation(repo: &git2::Repository) -> Option<&'static str> {

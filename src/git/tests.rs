@@ -10,7 +10,9 @@ fn add_at(repo: &TestRepo, path: &Path, branch: &str) -> Result<Added, GitError>
 }
 
 fn remove_at(repo: &TestRepo, path: &Path, discards_work: bool) -> Result<Removed, GitError> {
-    remove(&RemoveRequest { repo: repo.root(), path, branch: BranchFate::DeleteIfMerged, discards_work })
+    let branch =
+        list(repo.root())?.iter().find(|entry| entry.path == plain(path)).and_then(|e| e.branch.clone());
+    remove(&RemoveRequest { repo: repo.root(), path, made_branch: branch.as_deref(), discards_work })
 }
 
 #[test]
@@ -233,6 +235,40 @@ fn removing_keeps_what_exists_nowhere_else() {
     std::fs::write(path.join("junk"), "x").unwrap();
     let removed = remove_at(&repo, &path, true).unwrap();
     assert_eq!(removed.deleted_branch.as_deref(), Some("merged"));
+}
+
+#[test]
+fn a_branch_that_is_older_or_not_the_one_made_is_kept() {
+    let repo = TestRepo::with_commit();
+    let path = repo.scratch().join("t");
+    repo.branch("old");
+    add(&AddRequest { repo: repo.root(), path: &path, branch: "old", from: NewBranch::Existing }).unwrap();
+    let request = RemoveRequest { repo: repo.root(), path: &path, made_branch: None, discards_work: true };
+    assert_eq!(remove(&request).unwrap().preserved_branch.as_deref(), Some("old"));
+    add_at(&repo, &path, "made").unwrap();
+    repo.branch("other");
+    git2::Repository::open(&path).unwrap().set_head("refs/heads/other").unwrap();
+    let request = RemoveRequest { made_branch: Some("made"), ..request };
+    assert_eq!(remove(&request).unwrap().preserved_branch.as_deref(), Some("other"));
+    let names: Vec<String> =
+        search(repo.root(), "", 9).unwrap().0.into_iter().map(|found| found.name).collect();
+    assert_eq!(names, ["made", "main", "old", "other"]);
+}
+
+#[test]
+fn a_removal_that_a_crash_cut_short_is_finished() {
+    let repo = TestRepo::with_commit();
+    let path = repo.scratch().join("t");
+    add_at(&repo, &path, "made").unwrap();
+    let request =
+        RemoveRequest { repo: repo.root(), path: &path, made_branch: Some("made"), discards_work: false };
+    // The folder went by hand.
+    std::fs::remove_dir_all(&path).unwrap();
+    assert_eq!(remove(&request).unwrap().deleted_branch.as_deref(), Some("made"));
+    // All of it went, but for the branch.
+    repo.branch("made");
+    let removed = remove(&request).unwrap();
+    assert_eq!((removed.was_there, removed.deleted_branch.as_deref()), (false, Some("made")));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::base::text::shell_quote;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-pub use super::remove::{BranchFate, RemoveRequest, Removed, remove};
+pub use super::remove::{RemoveRequest, Removed, remove};
 
 /// One worktree of a repository, as git has it registered.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -30,6 +30,22 @@ words! {
     }
 }
 
+words! {
+    /// How an attempt ended; `lost` is not failed work: nobody knows how far it came.
+    Termination {
+        /// Its worker reported, success or failure.
+        Reported = "reported",
+        /// It never got as far as its brief.
+        StartFailed = "start_failed",
+        /// Its process or terminal went without a report.
+        Lost = "lost",
+        Stopped = "stopped",
+        Abandoned = "abandoned",
+        /// Its Task was set to an end by `task-update`.
+        SetByHand = "set_by_hand",
+    }
+}
+
 impl DispatchState {
     /// The next state, or why there is none.
     pub fn next(self, input: DispatchInput) -> Result<Self, Refused> {
@@ -69,6 +85,9 @@ pub struct Dispatch {
     /// Failures in a row up to and including this attempt.
     pub failure_count: u32,
     pub last_failure: Option<String>,
+    /// How it ended, once it did.
+    #[serde(default)]
+    pub termination: Option<Termination>,
     pub dispatched_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub created_at: Timestamp,
@@ -76,6 +95,18 @@ pub struct Dispatch {
     pub last_phase: Option<String>,
     /// Set when the attempt may no longer report (contract 2.9 `capability_revoked_at`).
     pub revoked_at: Option<Timestamp>,
+    /// When it was marked quiet, while it is.
+    #[serde(default)]
+    pub quiet_since: Option<Timestamp>,
+    /// Since when its wall time counts, where that is not since it began: the person let it go on.
+    #[serde(default)]
+    pub wall_from: Option<Timestamp>,
+    /// The same for its silence.
+    #[serde(default)]
+    pub silence_from: Option<Timestamp>,
+    /// Counts as a sign of life: the clock jumped over the silence before it.
+    #[serde(default)]
+    pub sign_from: Option<Timestamp>,
     /// 1 for a worker of a root coordinator (contract 3.10).
     pub depth: u32,
     /// A terminal handle or `user`.
@@ -87,17 +118,29 @@ pub struct Dispatch {
     pub is_supervised: bool,
 }
 
-/// Heartbeats older than this are called stale (contract 4.9). Advisory only.
+/// Silence longer than this is marked (contract 4.9). Advisory only.
 pub const STALE_AFTER_MS: u64 = 10 * 60 * 1000;
 
 impl Dispatch {
-    /// Milliseconds since the last heartbeat, once both it and the Dispatch are over ten minutes
-    /// old. It only marks; nothing is decided by it (design 7.1).
-    pub fn quiet_ms(&self, now: Timestamp) -> Option<u64> {
-        let began = self.dispatched_at.unwrap_or(self.created_at);
-        let age = now.since_ms(self.last_heartbeat_at.unwrap_or(began));
-        (self.status.is_active() && now.since_ms(began) >= STALE_AFTER_MS && age >= STALE_AFTER_MS)
-            .then_some(age)
+    /// When its work began: when it got its brief, else when it was accepted.
+    pub fn began_at(&self) -> Timestamp {
+        self.dispatched_at.unwrap_or(self.created_at)
+    }
+
+    /// The last sign of life, output of its terminal included.
+    pub fn last_sign(&self, output_at: Option<Timestamp>) -> Timestamp {
+        let signs = [self.last_heartbeat_at, self.sign_from, output_at];
+        signs.into_iter().flatten().fold(self.began_at(), Timestamp::max)
+    }
+
+    /// The clock went `ahead_ms` further than time passed: limits do not count that. A silence that
+    /// began later than the clock says now is counted anew.
+    pub fn move_with_clock(&mut self, output_at: Option<Timestamp>, ahead_ms: i64) {
+        let moved = |at: Timestamp| Timestamp(at.0.saturating_add(ahead_ms));
+        let sign = self.last_sign(output_at);
+        self.wall_from = Some(moved(self.wall_from.unwrap_or(self.began_at())));
+        self.silence_from = self.silence_from.map(moved);
+        self.sign_from = Some(moved(sign));
     }
 }
 

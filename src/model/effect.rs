@@ -4,6 +4,8 @@
 
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, RepoId, TerminalId};
+use crate::model::repo::HookSettings;
+use crate::model::setup::Project;
 use crate::model::terminal::ProcessEnd;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub enum Effect {
     /// Make a branch and a worktree with a free name like the wanted one.
     CreateWorktree(CreateWorktree),
+    /// Remove a worktree once the terminals in it have ended.
+    RemoveWorktree(RemoveWorktree),
     /// Start the process of a terminal whose row holds the launch record.
     SpawnTerminal { terminal_id: TerminalId },
     /// Wait until the agent is ready, paste the brief, press Enter, watch for activity.
@@ -43,12 +47,39 @@ impl CreateWorktree {
     }
 }
 
+/// The wish to be rid of a worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemoveWorktree {
+    pub worktree_id: String,
+    pub repo_id: RepoId,
+    pub repo_path: String,
+    pub path: String,
+    /// The branch that was made with it: deleted where it is provably merged.
+    pub made_branch: Option<String>,
+    /// Uncommitted changes and commits on no branch may go.
+    pub discards_work: bool,
+    /// The terminals that are being closed for it.
+    pub terminals: Vec<TerminalId>,
+    /// Run the repository's archive script first.
+    #[serde(default)]
+    pub archive: Option<ArchiveWish>,
+}
+
+/// The archive script of a removal, chosen from what the worktree holds when it is removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ArchiveWish {
+    pub settings: HookSettings,
+    pub variables: Vec<(String, String)>,
+}
+
 /// What became of an effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// A worktree stands.
-    WorktreeCreated { path: String, branch: String, base_ref: String, base_commit: String },
+    WorktreeCreated(NewCheckout),
+    /// The worktree does not stand any more; `was_there`: until now.
+    WorktreeRemoved { was_there: bool, preserved_branch: Option<String>, warnings: Vec<String> },
     /// The process runs.
     TerminalSpawned { pid: u32 },
     /// The text was typed. `is_confirmed`: the agent was seen working afterwards.
@@ -61,6 +92,23 @@ pub enum Outcome {
     Failed { code: String, message: String },
     /// It may or may not have happened.
     Unknown { message: String },
+}
+
+/// A worktree that git made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewCheckout {
+    pub path: String,
+    pub branch: String,
+    /// The branch is older than the worktree.
+    pub is_old_branch: bool,
+    pub base_ref: String,
+    pub base_commit: String,
+    /// The commit checked out.
+    pub head: String,
+    /// What its `orca.yaml` says.
+    pub project: Project,
+    /// What was not brought along, in words.
+    pub warnings: Vec<String>,
 }
 
 /// An effect that was requested and has no outcome yet.

@@ -11,19 +11,27 @@ words! {
     EventKind {
         RunCreated = "run.created",
         RunBound = "run.bound",
+        RunChanged = "run.changed",
         TaskCreated = "task.created",
         TaskChanged = "task.changed",
         AttemptStarted = "attempt.started",
         AttemptConfirmed = "attempt.confirmed",
         AttemptUnconfirmed = "attempt.unconfirmed",
         AttemptUnknown = "attempt.unknown",
+        /// Nothing was heard or seen of it for long; a mark, nothing else.
+        AttemptQuiet = "attempt.quiet",
+        AttemptHeard = "attempt.heard",
         AttemptSettled = "attempt.settled",
         AttemptStopping = "attempt.stopping",
         AttemptReleased = "attempt.released",
         AttemptRetained = "attempt.retained",
         ReportRefused = "report.refused",
         Heartbeat = "heartbeat",
+        /// A wall time or silence that the person set was passed; they are asked.
+        LimitReached = "limit.reached",
         MessageSent = "message.sent",
+        /// An idle agent was told in its pane that mail waits.
+        MessageNudged = "message.nudged",
         DeliveryMade = "delivery.made",
         DeliveryAcknowledged = "delivery.acknowledged",
         QuestionAsked = "question.asked",
@@ -35,9 +43,18 @@ words! {
         TerminalEnded = "terminal.ended",
         TerminalClosed = "terminal.closed",
         TerminalTakenOver = "terminal.taken_over",
+        TerminalRenamed = "terminal.renamed",
         WorktreeCreated = "worktree.created",
+        WorktreeChanged = "worktree.changed",
+        WorktreeRemoved = "worktree.removed",
         RepoAdded = "repo.added",
+        RepoChanged = "repo.changed",
+        RepoRemoved = "repo.removed",
+        SetupBegun = "setup.begun",
+        SetupEnded = "setup.ended",
+        HooksDecided = "hooks.decided",
         ServerStarted = "server.started",
+        StateReset = "state.reset",
     }
 }
 

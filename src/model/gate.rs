@@ -1,5 +1,6 @@
-//! Gate: a decision that blocks a Task until somebody resolves it.
+//! Gate: a decision that blocks a Task until somebody resolves it, or that is asked about a running attempt.
 
+use super::limit::LimitAsked;
 use super::words;
 use crate::base::clock::Timestamp;
 use crate::base::id::{GateId, RunId, TaskId};
@@ -29,4 +30,7 @@ pub struct Gate {
     pub resolved_by: Option<String>,
     pub created_at: Timestamp,
     pub resolved_at: Option<Timestamp>,
+    /// It asks about a limit that a running attempt passed, and holds no Task back.
+    #[serde(default)]
+    pub limit: Option<LimitAsked>,
 }

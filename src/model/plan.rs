@@ -66,11 +66,13 @@ pub fn retry_objection(
 /// The depth of a Dispatch made by a pane that works on `creator`. What a pane assigned to itself does
 /// not count (contract 3.10).
 pub fn child_depth(creator: Option<&Dispatch>) -> u32 {
-    let is_own = |dispatch: &Dispatch| {
-        dispatch.assignee_handle.as_ref().is_some_and(|id| id.as_str() == dispatch.creator_handle)
+    let is_role = |dispatch: &&Dispatch| {
+        // One that a pane gave itself makes it no worker of anybody.
+        let is_own =
+            dispatch.assignee_handle.as_ref().is_some_and(|own| own.as_str() == dispatch.creator_handle);
+        dispatch.status.is_active() && !is_own
     };
-    let counts = creator.filter(|dispatch| dispatch.status.is_active() && !is_own(dispatch));
-    counts.map_or(0, |dispatch| dispatch.depth) + 1
+    creator.filter(is_role).map_or(0, |dispatch| dispatch.depth) + 1
 }
 
 /// The Dispatch state after a failure that makes `failure_count` in a row.

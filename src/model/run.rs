@@ -1,5 +1,6 @@
 //! Run: a durable namespace of Tasks with one coordinator inbox, bound to one consumer at a time.
 
+use super::limit::Limits;
 use crate::base::clock::Timestamp;
 use crate::base::id::{PaneKey, RunId, TerminalId};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,8 @@ pub struct Run {
     pub consumer: Option<Consumer>,
     /// Starts at 1 and grows whenever the binding changes (contract 3.9).
     pub consumer_generation: u64,
+    #[serde(default)]
+    pub limits: Limits,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -71,6 +74,7 @@ mod tests {
             objective: String::from("x"),
             consumer: Some(Consumer::User),
             consumer_generation: 1,
+            limits: Limits::default(),
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
         };

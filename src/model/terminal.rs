@@ -24,6 +24,21 @@ words! {
     }
 }
 
+words! {
+    /// How a pane is divided: into left and right, or into top and bottom.
+    SplitDirection {
+        Horizontal = "horizontal",
+        Vertical = "vertical",
+    }
+}
+
+/// The pane that another one was split from, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Split {
+    pub of: TerminalId,
+    pub direction: SplitDirection,
+}
+
 /// How a process ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessEnd {
@@ -66,8 +81,13 @@ pub struct Terminal {
     pub worktree_id: Option<String>,
     pub worktree_path: String,
     pub branch: Option<String>,
-    /// Given by a person or verb; the program's own title is live state, not stored here.
+    /// Given when it was opened; the program's own title is live state, not stored here.
     pub title: Option<String>,
+    /// The name that a person or verb gave it since; goes before every other one on the screen.
+    #[serde(default)]
+    pub pane_title: Option<String>,
+    #[serde(default)]
+    pub split: Option<Split>,
     /// The preset that runs in it, where one does.
     pub agent: Option<String>,
     pub launch: LaunchRecord,

@@ -1,6 +1,7 @@
 //! Worker: the supervised side of a Dispatch that `worker-start` made: how far its start came, what
 //! it was started with, what it left behind.
 
+use super::repo::AgentStartup;
 use super::{Refused, words};
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, TerminalId};
@@ -91,6 +92,8 @@ words! {
         WorktreeCreating = "worktree_creating",
         WorktreeCreated = "worktree_created",
         WorktreeCreate = "worktree_create",
+        SetupStart = "setup_start",
+        SetupWait = "setup_wait",
         TerminalCreating = "terminal_creating",
         TerminalCreate = "terminal_create",
         AgentReadiness = "agent_readiness",
@@ -152,6 +155,9 @@ pub struct StartOptions {
     pub comment: Option<String>,
     /// `run`, `skip`, `inherit` as asked; absent where setup does not apply.
     pub setup: Option<String>,
+    /// When the agent starts, where the call says so.
+    #[serde(default)]
+    pub agent_startup: Option<AgentStartup>,
     pub timeout_ms: u64,
     /// The terminal was reused (`--terminal`).
     pub is_reused_terminal: bool,
@@ -205,6 +211,7 @@ impl Worker {
         let is_left = |effect: &StartEffect| match (effect.kind.as_str(), effect.action.as_deref()) {
             ("worktree", Some(action)) => action.starts_with("created"),
             ("terminal", Some("created" | "reused_agent_terminal")) => !is_terminal_missing,
+            ("setup", Some("created")) => effect.state.as_deref() != Some("succeeded"),
             (_, _) => false,
         };
         self.effects.iter().filter(|effect| is_left(effect)).cloned().collect()

@@ -25,9 +25,15 @@ pub struct Worktree {
     pub base_ref: Option<String>,
     pub base_commit: Option<String>,
     pub created_by_dispatch: Option<DispatchId>,
+    /// The branch that was made together with the worktree; an older one is never deleted with it.
+    #[serde(default)]
+    pub made_branch: Option<String>,
     pub created_at: Timestamp,
     pub last_activity_at: Timestamp,
 }
+
+/// The states of the work in a worktree, as a person or coordinator sets them (contract 2.6).
+pub const WORKSPACE_STATUSES: [&str; 4] = ["todo", "in-progress", "in-review", "completed"];
 
 /// The id of the worktree of `repo` at `path`.
 pub fn worktree_id(repo: &RepoId, path: &str) -> String {

@@ -5,10 +5,8 @@ use super::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use super::error::OpError;
 use super::mail::{self, NewMessage};
 use super::settle::{self, Loss};
-use super::worker::{self, Choice, chain, end};
-use super::worktree::{Made, Wanted};
-use super::{caller, terminal, view, worktree};
-use crate::agent::launch::BriefDelivery;
+use super::worker::{chain, end};
+use super::{caller, setup, terminal, view, worktree};
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
@@ -18,7 +16,7 @@ use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::resource::{Ownership, ReleaseState};
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// What came of an effect. An effect that is not open any more had its outcome already.
 pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), OpError> {
@@ -30,6 +28,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
     cx.tx.delete::<OpenEffect>(id.as_str())?;
     match open.effect.clone() {
         Effect::CreateWorktree(_) => worktree_outcome(cx, &open, outcome),
+        Effect::RemoveWorktree(wish) => worktree::remove::outcome(cx, id, &wish, outcome),
         Effect::SpawnTerminal { terminal_id } => spawn_outcome(cx, &open, &terminal_id, outcome),
         Effect::DeliverPrompt { .. } => prompt_outcome(cx, &open, outcome),
         Effect::CloseTerminal { terminal_id } => close_outcome(cx, &open, &terminal_id, outcome),
@@ -39,9 +38,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
 fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Result<(), OpError> {
     let Effect::CreateWorktree(wish) = &open.effect else { return Ok(()) };
     let made = match outcome {
-        Outcome::WorktreeCreated { path, branch, base_ref, base_commit } => {
-            Ok(Made { path, branch, base_ref, base_commit })
-        }
+        Outcome::WorktreeCreated(made) => Ok(made),
         Outcome::Failed { code, message } => Err((Some(code), message)),
         Outcome::Unknown { message } => Err((None, message)),
         other => return Err(OpError::Bug(format!("a worktree effect ended as {other:?}"))),
@@ -57,73 +54,8 @@ fn worktree_outcome(cx: &mut Cx<'_>, open: &OpenEffect, outcome: Outcome) -> Res
         (Some(dispatch), Err((None, message))) => {
             chain::unknown(cx, dispatch, Stage::WorktreeCreate, &message)
         }
-        (None, made) => plain_worktree(cx, open, made),
+        (None, made) => worktree::stand::stands(cx, open, made),
     }
-}
-
-/// A worktree made by `worktree create`: registered, and with an agent or shell in it.
-fn plain_worktree(
-    cx: &mut Cx<'_>,
-    open: &OpenEffect,
-    made: Result<Made, (Option<String>, String)>,
-) -> Result<(), OpError> {
-    let Some(then) = open.then.clone() else { return Ok(()) };
-    let mut wanted: Wanted = serde_json::from_value(then).map_err(|error| OpError::Bug(error.to_string()))?;
-    match made {
-        Err((code, message)) => {
-            wanted.error = Some((code.unwrap_or_else(|| String::from("operation_unknown")), message));
-            remember_result(cx, &open.id, &wanted)
-        }
-        Ok(made) => {
-            let names = (wanted.display_name.as_deref(), wanted.comment.as_deref(), wanted.issue);
-            let added =
-                worktree::add(cx, &made, &wanted.repo_id, wanted.parent_worktree_id.clone(), names, None)?;
-            wanted.worktree_id = Some(added.id.clone());
-            let id = TerminalId::new(cx.ids);
-            let mut new = terminal::create::NewTerminal {
-                title: Some(added.display_name.clone()),
-                worktree: added,
-                agent: wanted.agent.clone(),
-                argv: Vec::new(),
-                env: Vec::new(),
-                unset_env: Vec::new(),
-                run_id: None,
-            };
-            let mut brief_file = None;
-            let mut paste = None;
-            if let Some(agent) = &wanted.agent {
-                let choice = Choice { agent, model: None, effort: None };
-                let prompt = wanted.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
-                let plan = worker::plan(cx, &choice, &id, prompt, false)?;
-                new.argv = plan.argv;
-                new.env = plan.env.into_iter().collect();
-                new.unset_env = plan.unset_env;
-                match plan.brief {
-                    BriefDelivery::File { path, text } => {
-                        brief_file = Some((path.to_string_lossy().into_owned(), text))
-                    }
-                    BriefDelivery::Paste(_) => paste = prompt.map(str::to_owned),
-                    BriefDelivery::Argument | BriefDelivery::None => {}
-                }
-            }
-            let mut terminal = terminal::create::add(cx, id, new)?;
-            terminal.launch.brief_file = brief_file;
-            cx.tx.put(&terminal)?;
-            wanted.terminal_id = Some(terminal.id.clone());
-            cx.request(
-                Effect::SpawnTerminal { terminal_id: terminal.id },
-                None,
-                Some(json!({ "paste": paste })),
-            )?;
-            remember_result(cx, &open.id, &wanted)
-        }
-    }
-}
-
-/// What a finished effect left for the call that waits on it; kept small, under the effect's id.
-fn remember_result(cx: &mut Cx<'_>, id: &EffectId, result: &Wanted) -> Result<(), OpError> {
-    let result = serde_json::to_value(result).map_err(|error| OpError::Bug(error.to_string()))?;
-    Ok(cx.tx.set_meta(&format!("result {id}"), &result)?)
 }
 
 /// A call that waits for an effect is asked again.
@@ -131,25 +63,19 @@ pub fn resume_effect(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, 
     let WaitOn::Effect { effect, then } = &wait.on else {
         return Err(OpError::Bug(String::from("not a wait for an effect")));
     };
-    if then["verb"] == "terminal.close" {
+    if matches!(then["verb"].as_str(), Some("terminal.close" | "terminal.stop")) {
         return terminal::close::closed(cx, wait, wake);
     }
     if cx.tx.get::<OpenEffect>(effect.as_str())?.is_some() {
         return Ok(Answer::Wait(wait));
     }
-    if then["verb"] == "terminal.create" {
-        let id = then["terminal"].as_str().and_then(|id| TerminalId::parse(id).ok());
-        let id = id.ok_or_else(|| OpError::Bug(String::from("no terminal was named")))?;
-        return terminal::create::created(cx, &id);
+    if then["verb"] == "worktree.rm" {
+        return worktree::remove::removed(cx, effect, then);
     }
-    let result: Option<Value> = cx.tx.meta(&format!("result {effect}"))?;
-    let opened = result.as_ref().and_then(|result| result["terminalId"].as_str());
-    if let Some(terminal) = opened
-        && caller::named_terminal(cx, terminal)?.life == TerminalLife::Starting
-    {
-        return Ok(Answer::Wait(wait));
+    if matches!(then["verb"].as_str(), Some("terminal.create" | "terminal.split")) {
+        return terminal::create::created(cx, then);
     }
-    worktree::made(cx, &result.unwrap_or_else(|| then.clone()))
+    worktree::stand::answer(cx, effect, then, wait.clone())
 }
 
 fn spawn_outcome(
@@ -180,6 +106,7 @@ fn spawn_outcome(
             terminal.life = TerminalLife::Failed;
             terminal.title = Some(text::cut_chars(&text::one_line(&message), 120));
             cx.tx.put(&terminal)?;
+            setup::terminal_ended(cx, &terminal, &message)?;
             match &open.dispatch_id {
                 Some(dispatch) => {
                     chain::failed(cx, dispatch, Stage::TerminalCreate, &format!("{code}: {message}"))
@@ -190,6 +117,7 @@ fn spawn_outcome(
         Outcome::Unknown { message } => {
             terminal.life = TerminalLife::Lost;
             cx.tx.put(&terminal)?;
+            setup::terminal_ended(cx, &terminal, &message)?;
             match &open.dispatch_id {
                 Some(dispatch) => chain::unknown(cx, dispatch, Stage::TerminalCreate, &message),
                 None => Ok(()),
@@ -299,6 +227,7 @@ pub fn terminal_lost(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
 }
 
 fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
+    setup::terminal_ended(cx, terminal, &how_ended(terminal))?;
     let Some(dispatch) = caller::active_dispatch(cx, terminal)? else {
         return note_end(cx, terminal, reason);
     };
@@ -328,6 +257,12 @@ fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(),
     }
     settle::lose(cx, &dispatch, loss, reason)?;
     escalate(cx, &dispatch, terminal, reason)
+}
+
+/// How the process of a terminal that is no agent's ended.
+fn how_ended(terminal: &Terminal) -> String {
+    let end = terminal.end.as_ref();
+    end.map_or_else(|| String::from("nobody saw how it ended"), ToString::to_string)
 }
 
 fn note_end(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {

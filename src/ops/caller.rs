@@ -1,7 +1,7 @@
 //! Who is calling (design 6): a valid proof, else a flag, else the environment, else the process
 //! ancestry, else the person at a plain shell.
 
-use super::cx::Cx;
+use super::cx::{Cx, Voice};
 use super::error::{OpError, refuse};
 use crate::base::code::ErrorCode;
 use crate::base::id::{PaneKey, TerminalId};
@@ -50,6 +50,12 @@ impl Caller {
 pub fn resolve(cx: &mut Cx<'_>, flag: Option<&str>, proof: Option<&str>) -> Result<Caller, OpError> {
     let caller = find(cx, flag, proof)?;
     cx.by = caller.handle().to_owned();
+    cx.voice = match &caller.terminal {
+        Some(terminal) => Voice::Pane(terminal.pane_key.clone()),
+        // The attempt of a proof whose terminal does not run yet coordinates nothing.
+        None if caller.is_proved => Voice::Pane(PaneKey::from_text("")),
+        None => Voice::Person,
+    };
     Ok(caller)
 }
 
@@ -152,13 +158,15 @@ pub fn active_dispatch(cx: &Cx<'_>, terminal: &Terminal) -> Result<Option<Dispat
     Ok(cx.tx.first::<Dispatch>("active_terminal", terminal.id.as_str())?)
 }
 
+/// The Run that a pane is bound to.
+pub fn run_of_pane(cx: &Cx<'_>, pane: &PaneKey) -> Result<Option<Run>, OpError> {
+    Ok(cx.tx.first::<Run>("pane", pane.leaf().unwrap_or(pane.as_str()))?)
+}
+
 /// The Run that the caller is bound to; for the person the one last created or used.
 pub fn bound_run(cx: &Cx<'_>, caller: &Caller) -> Result<Option<Run>, OpError> {
     match &caller.terminal {
-        Some(terminal) => {
-            let leaf = terminal.pane_key.leaf().unwrap_or(terminal.pane_key.as_str());
-            Ok(cx.tx.first::<Run>("pane", leaf)?)
-        }
+        Some(terminal) => run_of_pane(cx, &terminal.pane_key),
         None => match cx.tx.meta::<String>("user_run")? {
             Some(id) => Ok(cx.tx.get::<Run>(&id)?),
             None => Ok(None),

@@ -2,14 +2,18 @@
 //! server knows of the world. A verb has no other way to anything.
 
 use super::error::OpError;
+use super::look::{Look, Seen};
 use crate::agent::Presets;
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, EffectId, IdSource, RunId, TerminalId};
-use crate::model::effect::{CreateWorktree, Effect, OpenEffect};
+use crate::base::id::{DispatchId, EffectId, IdSource, MessageId, PaneKey, RunId, TerminalId};
+use crate::model::dispatch::Dispatch;
+use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{Event, Fact};
+use crate::model::message::Mailbox;
 use crate::model::worktree::Place;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
+use crate::proto::terminal::ExportFormat;
 use crate::store::tx::Tx;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,6 +41,8 @@ pub struct Rules {
     pub agent_wishes: BTreeMap<String, AgentWishes>,
     /// Agents without wishes of their own act without asking.
     pub is_auto_permission: bool,
+    /// Idle agents are told in their terminal that mail waits.
+    pub is_nudge_on: bool,
 }
 
 /// What the person set for one agent.
@@ -51,12 +57,28 @@ pub struct AgentWishes {
 pub trait World {
     /// Somebody already waits on this Run's mailbox.
     fn has_waiter(&self, run: &RunId) -> bool;
+    /// Somebody waits on this mailbox, a Run's or another.
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool;
     /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
     /// What a live terminal shows; None when there is no process.
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
+    /// A screen is attached.
+    fn has_screen(&self) -> bool;
     /// Lines of a terminal's output (live or archived).
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage>;
+    /// A part of a terminal's output for another program, from a line on (live or archived).
+    fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece>;
+}
+
+/// A part of a terminal's output for another program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ExportPiece {
+    pub text: String,
+    /// The line to go on from.
+    pub next: Option<u64>,
+    /// `live`, `journal` or `archive`.
+    pub source: &'static str,
 }
 
 /// A live terminal's facts.
@@ -70,8 +92,16 @@ pub struct LiveFacts {
     pub title: String,
     /// The agent's process itself, not just the shell around it, is alive.
     pub is_process_alive: bool,
-    /// The name of the foreground process, where it is known.
-    pub foreground: Option<String>,
+    /// The agent that runs there, also one that a person started in its shell.
+    pub agent: Option<String>,
+    /// What the activity is known from: `program`, `hook`, `title`, `progress`, `screen`, `nothing`.
+    pub source: String,
+    /// How often the agent began to work.
+    pub n_turns: u64,
+    /// It takes a paste as one piece (bracketed paste is on).
+    pub takes_pastes: bool,
+    /// A person typed something there and neither sent nor cleared it.
+    pub has_draft: bool,
 }
 
 /// Which lines of a terminal's output are wanted.
@@ -109,15 +139,18 @@ pub struct CallerFacts {
     pub credential: String,
     /// The call comes from an attached screen: a person's own keys.
     pub is_screen: bool,
-    /// What git said to the new worktree that this call wants, once it was asked.
-    pub preview: Option<Preview>,
+    /// What the call asked to see in its first run, in its second one.
+    pub seen: Option<Result<Seen, ErrorBody>>,
+    /// When the call was made, where it was kept for a while before it got here.
+    pub said_at: Option<Timestamp>,
 }
 
-/// Whether git can make a worktree, found out before anything is accepted (contract 5.1).
-#[derive(Debug, Clone)]
-pub struct Preview {
-    pub wish: CreateWorktree,
-    pub refusal: Option<ErrorBody>,
+impl CallerFacts {
+    /// A caller of whom only its environment is known.
+    pub fn of_origin(origin: Origin) -> Self {
+        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
+        Self { origin, credential, ..Self::default() }
+    }
 }
 
 /// Something to do once the transaction is durable that must never be repeated after a crash, so it
@@ -128,6 +161,12 @@ pub enum Act {
     Type { terminal: TerminalId, bytes: Vec<u8> },
     /// A text with its Enter, as one item of the terminal's queue (design 4).
     Prompt { terminal: TerminalId, text: String },
+    /// A line for an agent at rest about messages that wait for it; given back if it is at rest no more.
+    Nudge { terminal: TerminalId, line: String, messages: Vec<MessageId> },
+    /// Every attached screen goes to this terminal.
+    Focus { terminal: TerminalId },
+    /// Every attached screen gets everything anew: whole tables were cleared.
+    Refresh,
     /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
     CancelWaits { run: RunId },
 }
@@ -139,9 +178,8 @@ pub enum Answer {
     Done(Value),
     /// No reply yet: the server asks again after each commit, and at the deadline.
     Wait(Wait),
-    /// Nothing was done: the server asks git about this wish, which may take its time, and makes the
-    /// call again with the [`Preview`].
-    Preview(CreateWorktree),
+    /// No reply before this was looked at: nothing is kept, and the call is run again with what was seen.
+    Look(Look),
 }
 
 /// A call that waits. It is data, stored with the receipt, so that a retry after a restart goes on
@@ -171,7 +209,34 @@ pub enum WaitOn {
     /// `worktree create`, `terminal create`, `terminal close`: an effect has its outcome.
     Effect { effect: EffectId, then: Value },
     /// `terminal wait`.
-    Terminal { terminal: TerminalId, condition: String },
+    Terminal { terminal: TerminalId, condition: String, until: Timestamp },
+    /// `terminal send --wait-submit`.
+    Submit(Submit),
+    /// `events --follow`: something after `since` that the filter lets through.
+    Events { since: u64, filter: EventFilter },
+}
+
+/// A prompt on its way into an agent, with what was seen of the agent before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Submit {
+    pub terminal: TerminalId,
+    pub request_id: String,
+    pub provider: String,
+    pub n_bytes: usize,
+    /// Turns that had begun.
+    pub baseline: u64,
+    pub was_working: bool,
+    /// The server that was to type it.
+    pub runtime_id: String,
+}
+
+/// Which events are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct EventFilter {
+    pub run: Option<RunId>,
+    /// Kinds, or the nouns in front of them; none: all.
+    pub types: Vec<String>,
 }
 
 /// Why a waiting call is asked again.
@@ -201,9 +266,25 @@ pub struct Cx<'a> {
     /// This server's id; a new one for every start (contract 3.5 `runtime_epoch`).
     pub runtime_id: &'a str,
     pub caller: CallerFacts,
+    /// The durable id of this call, where it is a mutation.
+    pub(super) request_id: Option<String>,
     left: Leftovers,
     /// Who acts, for events: set by `caller::resolve`.
     pub(super) by: String,
+    /// Whose Run the fleet block is of: set by `caller::resolve`.
+    pub(super) voice: Voice,
+}
+
+/// Whose voice a call has, as far as `caller::resolve` found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) enum Voice {
+    /// Nobody asked yet.
+    #[default]
+    Unknown,
+    /// The person's.
+    Person,
+    /// A pane's.
+    Pane(PaneKey),
 }
 
 impl<'a> Cx<'a> {
@@ -225,13 +306,26 @@ impl<'a> Cx<'a> {
             world,
             runtime_id,
             caller,
+            request_id: None,
             left: Leftovers::default(),
             by: String::from("orca"),
+            voice: Voice::Unknown,
         }
     }
 
-    /// Records a fact in this transaction.
-    pub fn emit(&mut self, fact: Fact) -> Result<(), OpError> {
+    /// When the call was made; never later than now, whatever the caller's clock said.
+    pub fn said_at(&self) -> Timestamp {
+        self.caller.said_at.map_or(self.now, |said_at| said_at.min(self.now))
+    }
+
+    /// Records a fact in this transaction. One that is about an attempt belongs to its Task's timeline too.
+    pub fn emit(&mut self, mut fact: Fact) -> Result<(), OpError> {
+        if let (None, Some(id)) = (&fact.task_id, &fact.dispatch_id)
+            && let Some(dispatch) = self.tx.get::<Dispatch>(id.as_str())?
+        {
+            fact.task_id = Some(dispatch.task_id);
+            fact.run_id = fact.run_id.or(Some(dispatch.run_id));
+        }
         let by = self.by.clone();
         let event = self.tx.append_event(fact, &by, self.now)?;
         self.left.events.push(event);

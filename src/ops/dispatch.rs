@@ -4,7 +4,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{reply, task, worker};
+use super::{limit, reply, task, terminal, timeline, worker};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, new_proof};
@@ -17,7 +17,7 @@ use crate::model::resource::{ReleaseState, Resource};
 use crate::model::run::Run;
 use crate::model::task::{Task, TaskInput};
 use crate::model::terminal::{Terminal, TerminalLife};
-use crate::proto::dispatch::{self as wire, DispatchShow, DispatchShown, Dispatched, History};
+use crate::proto::dispatch::{self as wire, DispatchShow, DispatchShown, Dispatched};
 use crate::proto::row::DispatchRow;
 
 /// How long a brief that is typed may wait for its agent.
@@ -50,6 +50,7 @@ pub struct NewAttempt<'a> {
 /// Opens the next attempt at a Task that may have one: the Task is `dispatched` before any process
 /// exists (contract 3.1).
 pub fn open(cx: &mut Cx<'_>, task: &mut Task, new: NewAttempt<'_>) -> Result<Dispatch, OpError> {
+    limit::check_start(cx, task)?;
     let input = if new.retry_of.is_some() { TaskInput::Retry } else { TaskInput::Dispatch };
     task.status = task.status.next(input)?;
     task.result = None;
@@ -78,12 +79,17 @@ fn row(now: Timestamp, task: &Task, new: NewAttempt<'_>, id: DispatchId, proof: 
         status: if terminal.is_some() { DispatchState::Dispatched } else { DispatchState::Pending },
         failure_count: task.n_failed_in_row,
         last_failure: None,
+        termination: None,
         dispatched_at: terminal.map(|_| now),
         completed_at: None,
         created_at: now,
         last_heartbeat_at: None,
         last_phase: None,
         revoked_at: None,
+        quiet_since: None,
+        wall_from: None,
+        silence_from: None,
+        sign_from: None,
         depth: new.depth,
         creator_handle: new.creator.handle().to_owned(),
         retry_of: new.retry_of,
@@ -156,7 +162,8 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     };
     worker::start::check_startable(cx, &tried, None)?;
     let mut terminal = free_terminal(cx, to)?;
-    if call.is_inject && terminal.agent.is_none() {
+    let agent = terminal::agent_in(cx, &terminal);
+    if call.is_inject && agent.is_none() {
         return Err(refuse(
             ErrorCode::InjectRejected,
             format!("{} runs no agent that orca knows, so nothing was typed into it.", terminal.id),
@@ -177,8 +184,7 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     terminal.dispatch_id = Some(dispatch.id.clone());
     terminal.run_id = Some(run.id.clone());
     cx.tx.put(&terminal)?;
-    let agent = terminal.agent.as_deref();
-    let brief = worker::brief(cx, &run, &tried, &dispatch, terminal.id.as_str(), agent)?;
+    let brief = worker::brief(cx, &run, &tried, &dispatch, terminal.id.as_str(), agent.as_deref())?;
     if call.is_inject {
         let effect = Effect::DeliverPrompt {
             terminal_id: terminal.id.clone(),
@@ -229,14 +235,6 @@ pub fn show(cx: &mut Cx<'_>, call: DispatchShow) -> Result<Answer, OpError> {
         }
         (_, _) => None,
     };
-    let history = if call.is_history {
-        let attempts = cx.tx.list::<Dispatch>("task", named.id.as_str(), usize::MAX)?;
-        Some(History {
-            attempts: attempts.iter().map(DispatchRow::from).collect(),
-            events: cx.tx.events_of_task(&named.id)?,
-        })
-    } else {
-        None
-    };
+    let history = call.is_history.then(|| timeline::of_task(cx, &named)).transpose()?;
     reply(&DispatchShown { dispatch: newest.as_ref().map(DispatchRow::from), preamble, history })
 }

@@ -3,7 +3,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{reply, settle, task};
+use super::{limit, reply, settle, task};
 use crate::base::code::ErrorCode;
 use crate::base::id::GateId;
 use crate::base::text;
@@ -79,6 +79,7 @@ pub fn create(cx: &mut Cx<'_>, call: GateCreate) -> Result<Answer, OpError> {
         resolved_by: None,
         created_at: cx.now,
         resolved_at: None,
+        limit: None,
     };
     cx.tx.put(&gate)?;
     let detail = text::cut_chars(&text::one_line(&gate.question), 120);
@@ -139,6 +140,9 @@ pub fn resolve(cx: &mut Cx<'_>, call: GateResolve) -> Result<Answer, OpError> {
             .next_step(format!("orca orchestration gate-list --run {} --json", gate.run_id))
             .into());
         }
+    }
+    if let Some(asked) = gate.limit.clone() {
+        return limit::answer(cx, gate, &asked, &resolution, caller.handle());
     }
     if let Some(active) = cx.tx.first::<Dispatch>("active_task", gated.id.as_str())? {
         let message = format!("{} is being worked on ({}); end that attempt first.", gated.id, active.id);

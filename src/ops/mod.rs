@@ -2,7 +2,7 @@
 //! no clock, no randomness of its own.
 //!
 //! [`handle`] wraps every verb with what is the same for all: the ledger (a request id used again
-//! gets the recorded answer) and the `mutation` field. A verb resolves its caller, loads, asks
+//! gets the recorded answer), the `mutation` field and the fleet block. A verb resolves its caller, loads, asks
 //! `model` for the next state, writes, emits facts, requests effects and builds its reply.
 
 pub mod advance;
@@ -10,23 +10,35 @@ pub mod caller;
 pub mod cx;
 pub mod dispatch;
 pub mod error;
+pub mod event;
+pub mod fleet;
 pub mod gate;
+pub mod hooks;
 pub mod invariants;
+pub mod limit;
+pub mod look;
 pub mod mail;
+pub mod nudge;
+pub mod repo;
 pub mod request;
+pub mod reset;
 pub mod run;
 pub mod select;
 pub mod settle;
+pub mod setup;
 pub mod task;
 pub mod terminal;
+pub mod timeline;
 pub mod view;
+pub mod watch;
 pub mod worker;
 pub mod worktree;
 
 use crate::base::code::ErrorCode;
 use crate::model::request::{Receipt, RequestState};
 use crate::proto::envelope::Mutation;
-use crate::proto::{AnyCall, CallKind};
+use crate::proto::mail::Check;
+use crate::proto::{AnyCall, Call as _, CallKind};
 use crate::store::ledger;
 use cx::{Answer, Cx, Wait, WaitOn, Wake};
 use error::{OpError, refuse};
@@ -40,6 +52,20 @@ fn reply<T: Serialize>(reply: &T) -> Result<Answer, OpError> {
 
 /// Runs one call. `request_id` is the durable id of a mutation; `params` its parameters as sent.
 pub fn handle(
+    cx: &mut Cx<'_>,
+    call: AnyCall,
+    request_id: Option<&str>,
+    params: &Value,
+) -> Result<Answer, OpError> {
+    let method = call.method();
+    match record(cx, call, request_id, params)? {
+        Answer::Done(result) => fleet::attach(cx, method, result).map(Answer::Done),
+        answer @ (Answer::Wait(_) | Answer::Look(_)) => Ok(answer),
+    }
+}
+
+/// Runs one call and keeps its receipt.
+fn record(
     cx: &mut Cx<'_>,
     call: AnyCall,
     request_id: Option<&str>,
@@ -65,6 +91,7 @@ pub fn handle(
         )
         .into());
     }
+    cx.request_id = Some(request_id.to_owned());
     let answer = route(cx, call)?;
     let mut receipt = Receipt {
         id: request_id.to_owned(),
@@ -88,7 +115,7 @@ pub fn handle(
             receipt.wait = serde_json::to_value(&wait).ok();
             Answer::Wait(wait)
         }
-        Answer::Preview(wish) => return Ok(Answer::Preview(wish)),
+        Answer::Look(_) => return Ok(answer),
     };
     cx.tx.put_receipt(&receipt)?;
     Ok(answer)
@@ -112,7 +139,7 @@ fn replay(cx: &mut Cx<'_>, receipt: &Receipt, method: &str, params_hash: &str) -
     match wait {
         Some(wait) => resume(cx, wait, Wake::Changed).map(|answer| match answer {
             Answer::Done(result) => Answer::Done(with_mutation(result, &receipt.id, true)),
-            unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => unfinished,
+            unfinished @ (Answer::Wait(_) | Answer::Look(_)) => unfinished,
         }),
         None => Err(refuse(ErrorCode::OperationUnknown, "A restart hides whether this request took effect.")
             .with("requestId", &receipt.id)
@@ -128,6 +155,14 @@ pub fn handle_wake(
     wake: Wake,
     request_id: Option<&str>,
 ) -> Result<Answer, OpError> {
+    let is_check = matches!(wait.on, WaitOn::RunMail { .. } | WaitOn::Mail { .. });
+    match record_wake(cx, wait, wake, request_id)? {
+        Answer::Done(result) if is_check => fleet::attach(cx, Check::METHOD, result).map(Answer::Done),
+        answer => Ok(answer),
+    }
+}
+
+fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>) -> Result<Answer, OpError> {
     let answer = resume(cx, wait, wake)?;
     let Some(request_id) = request_id else { return Ok(answer) };
     let credential = cx.caller.credential.clone();
@@ -141,7 +176,7 @@ pub fn handle_wake(
             cx.tx.put_receipt(&receipt)?;
             Ok(Answer::Done(result))
         }
-        unfinished @ (Answer::Wait(_) | Answer::Preview(_)) => Ok(unfinished),
+        unfinished @ (Answer::Wait(_) | Answer::Look(_)) => Ok(unfinished),
     }
 }
 
@@ -159,6 +194,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Run
         AnyCall::RunCreate(call) => run::create(cx, call),
         AnyCall::RunUse(call) => run::use_run(cx, call),
+        AnyCall::RunSet(call) => run::set(cx, call),
         AnyCall::RunCurrent(call) => run::current(cx, call),
         AnyCall::RunList(call) => run::list(cx, call),
         AnyCall::RunShow(call) => run::show(cx, call),
@@ -196,24 +232,46 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         // Request
         AnyCall::RequestShow(call) => request::show(cx, call),
         // Repo
-        AnyCall::RepoList(call) => worktree::repos(cx, call),
-        AnyCall::RepoShow(call) => worktree::show_repo(cx, call),
-        AnyCall::RepoAdd(call) => worktree::add_repo(cx, call),
+        AnyCall::RepoList(call) => repo::list(cx, call),
+        AnyCall::RepoShow(call) => repo::show(cx, call),
+        AnyCall::RepoAdd(call) => repo::add(cx, call),
+        AnyCall::RepoRemove(call) => repo::remove(cx, call),
+        AnyCall::RepoSetBaseRef(call) => repo::set_base_ref(cx, call),
+        AnyCall::RepoSearchRefs(call) => repo::search_refs(cx, call),
+        AnyCall::HooksShow(call) => hooks::show(cx, call),
+        AnyCall::HooksSet(call) => hooks::set(cx, call),
+        AnyCall::HooksApprove(call) => hooks::approve(cx, call),
+        AnyCall::HooksReject(call) => hooks::reject(cx, call),
 
         // Worktree
-        AnyCall::WorktreeCreate(call) => worktree::create(cx, call),
+        AnyCall::WorktreeCreate(call) => worktree::create::create(cx, call),
         AnyCall::WorktreeList(call) => worktree::list(cx, call),
         AnyCall::WorktreeShow(call) => worktree::show(cx, call),
         AnyCall::WorktreeCurrent(call) => worktree::current(cx, call),
+        AnyCall::WorktreePs(call) => worktree::ps::ps(cx, call),
+        AnyCall::WorktreeSet(call) => worktree::set(cx, call),
+        AnyCall::WorktreeRemove(call) => worktree::remove::remove(cx, call),
 
         // Terminal
         AnyCall::TerminalCreate(call) => terminal::create::create(cx, call),
         AnyCall::TerminalList(call) => terminal::read::list(cx, call),
         AnyCall::TerminalShow(call) => terminal::read::show(cx, call),
         AnyCall::TerminalRead(call) => terminal::read::read(cx, call),
+        AnyCall::TerminalExport(call) => terminal::read::export(cx, call),
         AnyCall::TerminalSend(call) => terminal::send::send(cx, call),
         AnyCall::TerminalWait(call) => terminal::wait::wait(cx, call),
+        AnyCall::TerminalSplit(call) => terminal::create::split(cx, call),
+        AnyCall::TerminalRename(call) => terminal::name::rename(cx, call),
+        AnyCall::TerminalSetPaneTitle(call) => terminal::name::set_pane_title(cx, call),
+        AnyCall::TerminalSwitch(call) => terminal::name::switch(cx, call),
         AnyCall::TerminalClose(call) => terminal::close::close(cx, call),
+        AnyCall::TerminalStop(call) => terminal::close::stop(cx, call),
+
+        // Event
+        AnyCall::EventsList(call) => event::list(cx, call),
+
+        // Reset
+        AnyCall::Reset(call) => reset::reset(cx, call),
     }
 }
 
@@ -227,5 +285,7 @@ fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
         WaitOn::WorkerEnd { .. } => worker::end::resume(cx, wait, wake),
         WaitOn::Effect { .. } => advance::resume_effect(cx, wait, wake),
         WaitOn::Terminal { .. } => terminal::wait::resume(cx, wait, wake),
+        WaitOn::Submit(_) => terminal::send::resume(cx, wait, wake),
+        WaitOn::Events { .. } => event::resume(cx, wait, wake),
     }
 }

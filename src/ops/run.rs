@@ -3,19 +3,27 @@
 use super::caller::{self, Caller};
 use super::cx::{Act, Answer, Cx};
 use super::error::{OpError, invalid, limit_of, refuse};
-use super::reply;
+use super::{limit, reply};
 use crate::base::code::ErrorCode;
 use crate::base::id::RunId;
 use crate::base::text;
 use crate::model::delivery::{Delivery, DeliveryState};
+use crate::model::dispatch::Dispatch;
 use crate::model::event::{EventKind, Fact};
+use crate::model::limit::Limits;
 use crate::model::run::{Consumer, Run};
 use crate::proto::row::RunRow;
 use crate::proto::run::{
-    Binding, CurrentRun, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunShow, RunUse, Runs,
+    Binding, CurrentRun, LimitWishes, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunSet, RunShow,
+    RunUse, Runs,
 };
 
 const PAGE: u32 = 50;
+/// The shortest and longest time limit.
+const MIN_TIME_MS: u64 = 1_000;
+const MAX_TIME_MS: u64 = 365 * 86_400_000;
+/// The most workers or attempts that a limit may name.
+const MAX_NUMBER: u32 = 10_000;
 /// The longest objective, in bytes.
 const MAX_OBJECTIVE_BYTES: usize = 64 << 10;
 
@@ -30,11 +38,13 @@ pub fn create(cx: &mut Cx<'_>, call: RunCreate) -> Result<Answer, OpError> {
     }
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
     release_binding(cx, &caller, None)?;
+    let limits = wished(Limits::default(), &call.limits)?;
     let run = Run {
         id: RunId::new(cx.ids),
         objective,
         consumer: Some(caller.consumer()),
         consumer_generation: 1,
+        limits,
         created_at: cx.now,
         updated_at: cx.now,
     };
@@ -131,5 +141,55 @@ pub fn list(cx: &mut Cx<'_>, call: RunList) -> Result<Answer, OpError> {
 /// `run-show`.
 pub fn show(cx: &mut Cx<'_>, call: RunShow) -> Result<Answer, OpError> {
     let run = caller::named_run(cx, &call.id)?;
-    reply(&OneRun { run: RunRow::from(&run) })
+    one(cx, &run)
+}
+
+fn one(cx: &Cx<'_>, run: &Run) -> Result<Answer, OpError> {
+    let active_workers = cx.tx.count::<Dispatch>("active_run", run.id.as_str())?;
+    reply(&OneRun { run: RunRow::from(run), active_workers })
+}
+
+/// `run-set`: changes limits. What runs already goes on.
+pub fn set(cx: &mut Cx<'_>, call: RunSet) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let mut run = caller::run_to_change(cx, &caller, call.run.as_deref())?;
+    if call.limits == LimitWishes::default() {
+        return Err(invalid(
+            "run-set changes limits; name one: --max-workers, --max-attempts, --max-wall or --max-silence.",
+        ));
+    }
+    let limits = wished(run.limits, &call.limits)?;
+    if limits != run.limits {
+        run.limits = limits;
+        run.updated_at = cx.now;
+        cx.tx.put(&run)?;
+        cx.emit(Fact::new(EventKind::RunChanged, limit::words(&run.limits)).of_run(&run.id))?;
+    }
+    one(cx, &run)
+}
+
+/// The limits with the wishes in them.
+fn wished(now: Limits, wishes: &LimitWishes) -> Result<Limits, OpError> {
+    fn one<T: PartialOrd + Default>(now: Option<T>, wish: Option<T>) -> Option<T> {
+        match wish {
+            None => now,
+            Some(value) if value == T::default() => None,
+            Some(value) => Some(value),
+        }
+    }
+    let is_odd = |ms: Option<u64>| ms.is_some_and(|ms| ms > 0 && !(MIN_TIME_MS..=MAX_TIME_MS).contains(&ms));
+    if is_odd(wishes.max_wall_ms) || is_odd(wishes.max_silence_ms) {
+        return Err(invalid("--max-wall and --max-silence must be between 1s and 365d."));
+    }
+    if wishes.max_workers.is_some_and(|n| n > MAX_NUMBER)
+        || wishes.max_attempts.is_some_and(|n| n > MAX_NUMBER)
+    {
+        return Err(invalid("--max-workers and --max-attempts must be at most 10000."));
+    }
+    Ok(Limits {
+        max_workers: one(now.max_workers, wishes.max_workers),
+        max_attempts: one(now.max_attempts, wishes.max_attempts),
+        max_wall_ms: one(now.max_wall_ms, wishes.max_wall_ms),
+        max_silence_ms: one(now.max_silence_ms, wishes.max_silence_ms),
+    })
 }

@@ -6,7 +6,7 @@ use crate::base::code::ErrorCode;
 use crate::base::id::RepoId;
 use crate::base::text;
 use crate::model::event::{EventKind, Fact};
-use crate::model::repo::{Repo, RepoKind};
+use crate::model::repo::{HookSettings, Repo, RepoKind};
 use crate::model::worktree::{Place, Worktree, worktree_id};
 
 /// The worktree that a selector names: `id:`, `path:`, `branch:`, `name:`, `issue:`, or
@@ -15,19 +15,29 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
     if matches!(selector, "current" | "active") {
         return current(cx);
     }
-    let (kind, value) = selector.split_once(':').unwrap_or(("name", selector));
+    // `id:` may stand before `worktree:` and `folder:`, the kinds of workspace ids.
+    let plain = match selector.strip_prefix("id:") {
+        Some(rest) if without_kind(rest) != rest => rest,
+        _ => selector,
+    };
+    let (kind, value) = plain.split_once(':').unwrap_or(("name", plain));
     let all = cx.tx.all::<Worktree>(usize::MAX)?;
+    let folders = match kind {
+        "folder" => folders(cx, value)?,
+        _ => Vec::new(),
+    };
     let is_match = |worktree: &Worktree| match kind {
-        "id" => worktree.id == value,
+        "id" | "worktree" => worktree.id == value,
+        "folder" => folders.contains(&worktree.repo_id),
         "path" => worktree.path == value.trim_end_matches('/'),
         "branch" => worktree.branch.as_deref() == Some(value),
         "name" => worktree.display_name == value,
         "issue" => value.parse().is_ok_and(|issue: u64| worktree.linked_issue == Some(issue)),
         _ => false,
     };
-    if !matches!(kind, "id" | "path" | "branch" | "name" | "issue") {
+    if !matches!(kind, "id" | "worktree" | "folder" | "path" | "branch" | "name" | "issue") {
         return Err(invalid(format!(
-            "{:?} is no worktree selector; use id:, path:, branch:, name:, issue: or current.",
+            "{:?} is no worktree selector; use id:, path:, branch:, name:, issue:, folder: or current.",
             text::cut_chars(&text::one_line(selector), 80)
         )));
     }
@@ -46,6 +56,25 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
         .into());
     }
     found.pop().ok_or_else(|| not_found("worktree", selector, "orca worktree list --json"))
+}
+
+/// A workspace id (contract 1.4) without the `worktree:` or `folder:` before it.
+pub fn without_kind(id: &str) -> &str {
+    id.strip_prefix("worktree:").or_else(|| id.strip_prefix("folder:")).unwrap_or(id)
+}
+
+/// The plain folders that a value names: by their id, their worktree's id, path or name.
+fn folders(cx: &Cx<'_>, value: &str) -> Result<Vec<RepoId>, OpError> {
+    let mut found = cx.tx.all::<Repo>(usize::MAX)?;
+    let path = value.trim_end_matches('/');
+    found.retain(|repo| {
+        repo.kind == RepoKind::Folder
+            && (repo.id.as_str() == value
+                || worktree_id(&repo.id, &repo.path) == value
+                || repo.path == path
+                || repo.display_name == value)
+    });
+    Ok(found.into_iter().map(|repo| repo.id).collect())
 }
 
 fn not_found(noun: &str, selector: &str, next: &str) -> OpError {
@@ -81,6 +110,7 @@ pub fn current(cx: &mut Cx<'_>) -> Result<Worktree, OpError> {
         base_ref: None,
         base_commit: None,
         created_by_dispatch: None,
+        made_branch: None,
         created_at: cx.now,
         last_activity_at: cx.now,
     };
@@ -99,6 +129,7 @@ fn register_repo(cx: &mut Cx<'_>, place: &Place) -> Result<Repo, OpError> {
         kind: if place.is_git { RepoKind::Git } else { RepoKind::Folder },
         worktree_base_ref: None,
         worktree_base_path: None,
+        hook_settings: HookSettings::default(),
         added_at: cx.now,
     };
     cx.tx.put(&repo)?;

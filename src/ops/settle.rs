@@ -3,10 +3,10 @@
 
 use super::cx::Cx;
 use super::error::OpError;
-use super::mail;
+use super::{limit, mail};
 use crate::base::id::TaskId;
 use crate::base::text;
-use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState};
+use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState, Termination};
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::ReportedOutcome;
 use crate::model::plan;
@@ -63,7 +63,7 @@ pub fn report(
         ReportedOutcome::Failed => WorkerInput::Fail,
     };
     let failure = (outcome == ReportedOutcome::Failed).then_some(REPORTED_FAILED);
-    end_dispatch(cx, dispatch, failure, task.n_failed_in_row)?;
+    end_dispatch(cx, dispatch, Termination::Reported, failure, task.n_failed_in_row)?;
     end_worker(cx, dispatch, worker_input, Stage::Settled, None)?;
     let detail = format!("attempt {} {}", dispatch.attempt, outcome);
     cx.emit(Fact::new(EventKind::AttemptSettled, detail).of_dispatch(dispatch))?;
@@ -89,16 +89,17 @@ pub fn lose(cx: &mut Cx<'_>, dispatch: &Dispatch, loss: Loss, reason: &str) -> R
         task.completed_at = Some(cx.now);
     }
     cx.tx.put(&task)?;
-    end_dispatch(cx, dispatch, Some(reason), task.n_failed_in_row)?;
-    let stage = match loss {
-        Loss::Start(stage) => stage,
-        Loss::Injection => Stage::DispatchInput,
-        Loss::ProcessEnd => Stage::ProcessExited,
-        Loss::TerminalLost => Stage::TerminalMissing,
+    let (termination, stage) = match loss {
+        Loss::Start(stage) => (Termination::StartFailed, stage),
+        Loss::Injection => (Termination::StartFailed, Stage::DispatchInput),
+        Loss::ProcessEnd => (Termination::Lost, Stage::ProcessExited),
+        Loss::TerminalLost => (Termination::Lost, Stage::TerminalMissing),
     };
+    end_dispatch(cx, dispatch, termination, Some(reason), task.n_failed_in_row)?;
     end_worker(cx, dispatch, WorkerInput::Fail, stage, Some(reason))?;
+    let how = if termination == Termination::Lost { "lost" } else { "did not start" };
     let detail =
-        format!("attempt {} lost: {}", dispatch.attempt, text::cut_chars(&text::one_line(reason), 120));
+        format!("attempt {} {how}: {}", dispatch.attempt, text::cut_chars(&text::one_line(reason), 120));
     cx.emit(Fact::new(EventKind::AttemptSettled, detail).of_dispatch(dispatch))
 }
 
@@ -117,7 +118,9 @@ pub fn give_up(
         cx.tx.put(&task)?;
     }
     let n_failed = task.n_failed_in_row;
-    end_dispatch(cx, dispatch, Some(reason), n_failed.min(plan::BREAKER_LIMIT - 1))?;
+    let termination =
+        if input == WorkerInput::Abandon { Termination::Abandoned } else { Termination::Stopped };
+    end_dispatch(cx, dispatch, termination, Some(reason), n_failed.min(plan::BREAKER_LIMIT - 1))?;
     end_worker(cx, dispatch, input, stage, None)?;
     cx.emit(
         Fact::new(EventKind::AttemptSettled, format!("attempt {} {reason}", dispatch.attempt))
@@ -156,7 +159,7 @@ pub fn block(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<Dispatch, OpError> 
 /// `task-update --status completed|failed` settles an unsupervised attempt with the same verdict.
 pub fn by_hand(cx: &mut Cx<'_>, dispatch: &Dispatch, is_success: bool) -> Result<(), OpError> {
     let failure = (!is_success).then_some("the task was set to failed");
-    end_dispatch(cx, dispatch, failure, 0)?;
+    end_dispatch(cx, dispatch, Termination::SetByHand, failure, 0)?;
     let detail = format!("attempt {} settled by task-update", dispatch.attempt);
     cx.emit(Fact::new(EventKind::AttemptSettled, detail).of_dispatch(dispatch))
 }
@@ -164,6 +167,7 @@ pub fn by_hand(cx: &mut Cx<'_>, dispatch: &Dispatch, is_success: bool) -> Result
 fn end_dispatch(
     cx: &mut Cx<'_>,
     dispatch: &Dispatch,
+    termination: Termination,
     failure: Option<&str>,
     n_failed_in_row: u32,
 ) -> Result<(), OpError> {
@@ -178,9 +182,11 @@ fn end_dispatch(
     ended.status = ended.status.next(input)?;
     ended.failure_count = n_failed_in_row;
     ended.last_failure = failure.map(str::to_owned);
+    ended.termination = Some(termination);
     ended.completed_at = Some(cx.now);
     ended.revoked_at = ended.revoked_at.or(Some(cx.now));
     cx.tx.put(&ended)?;
+    limit::close(cx, &ended.id, "its attempt ended")?;
     mail::close_questions(cx, &ended.id)
 }
 

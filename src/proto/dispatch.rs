@@ -2,7 +2,8 @@
 
 use super::row::DispatchRow;
 use super::{Call, CallKind, call};
-use crate::model::event::Event;
+use crate::base::clock::Timestamp;
+use crate::base::id::{DispatchId, TerminalId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,11 +68,29 @@ pub struct DispatchShown {
     pub history: Option<History>,
 }
 
-/// The attempt timeline of a Task.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// The attempts at a Task and its timeline, both oldest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     pub attempts: Vec<DispatchRow>,
-    pub events: Vec<Event>,
+    pub timeline: Vec<Moment>,
+}
+
+/// One moment in the life of a Task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Moment {
+    /// The number of its event.
+    pub seq: u64,
+    pub at: Timestamp,
+    /// What happened, in a word or two: `started`, `question`, `refused report`, `lost`, …
+    pub what: String,
+    /// The number of the attempt it is about.
+    pub attempt: Option<u32>,
+    pub dispatch_id: Option<DispatchId>,
+    pub terminal_id: Option<TerminalId>,
+    /// A terminal handle, `user` or `orca`.
+    pub by: String,
+    /// Why, or what exactly; one line.
+    pub detail: String,
 }
 
 call!(DispatchShow, "orchestration.dispatchShow", Read, DispatchShown);

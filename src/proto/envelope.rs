@@ -18,10 +18,14 @@ pub struct Origin {
     pub env_handle: Option<String>,
     /// `ORCA_PANE`, else `ORCA_PANE_KEY`.
     pub env_pane: Option<String>,
+    /// `ORCA_WORKSPACE_ID`.
+    pub env_workspace: Option<String>,
     /// `ORCA_WORKTREE_ID`.
     pub env_worktree: Option<String>,
     /// The working directory, or `ORCA_CLI_CWD`.
     pub cwd: Option<String>,
+    /// `--no-fleet`: answers come without the fleet block.
+    pub is_fleet_unwanted: bool,
 }
 
 /// A call on its way to the server.

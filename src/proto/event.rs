@@ -1,6 +1,7 @@
 //! What attached clients and followers are told after a commit: the changed rows, whole, and the
 //! facts that changed them.
 
+use super::call;
 use super::row::{
     DispatchRow, GateRow, MessageRow, QuestionRow, RunRow, TaskRow, TerminalRow, WorkerRow, WorktreeRow,
 };
@@ -41,6 +42,9 @@ pub struct LiveRow {
     pub last_output_at: Option<Timestamp>,
     /// A machine's text waits because a person's draft is in the way.
     pub is_input_held: bool,
+    /// The agent that runs there, also one that a person started in its shell.
+    #[serde(default)]
+    pub agent: Option<String>,
 }
 
 /// One step of the mirror.
@@ -59,3 +63,29 @@ pub struct Change {
     /// The server's clock, so that ages agree.
     pub now: Timestamp,
 }
+
+/// `events`: the event log from a number on.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct EventsList {
+    /// Only those after this number; omitted: all, or with `wait_ms` those that come.
+    pub since: Option<u64>,
+    pub run: Option<String>,
+    /// Kinds (`task.created`) or the nouns in front of them (`task`); none: all.
+    pub types: Vec<String>,
+    /// Where there is none yet, answer only after this long.
+    pub wait_ms: Option<u64>,
+}
+
+/// The reply of `events`: a page, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct EventPage {
+    pub events: Vec<Event>,
+    /// Goes on behind this page, also over events that the filter left out.
+    pub next_since: u64,
+    /// The number of the newest event there is.
+    pub last_seq: u64,
+}
+
+call!(EventsList, "events.list", Read, EventPage);

@@ -24,7 +24,24 @@ pub struct Send {
     pub proof: Option<String>,
 }
 
-/// The reply of `send`. A refused report is stored and shown, and `lifecycle` says why (exit 1).
+/// The reply of `send`: of one message, or of one for each member of a group.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum SendReply {
+    One(Sent),
+    Group(SentToGroup),
+}
+
+/// The reply of `send` to a group: one message for each recipient, in one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SentToGroup {
+    pub messages: Vec<MessageRow>,
+    pub recipients: usize,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// The reply of `send` to one mailbox. A refused report is stored and shown, and `lifecycle` says why (exit 1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sent {
@@ -164,6 +181,13 @@ pub struct Ask {
     pub proof: Option<String>,
 }
 
+/// How long `ask` waits where nothing is said, in milliseconds.
+pub const DEFAULT_ASK_MS: u64 = 600_000;
+/// The longest wait of `ask`, in milliseconds.
+pub const MAX_ASK_MS: u64 = 1_800_000;
+/// How long `check --wait` waits where nothing is said, in milliseconds.
+pub const DEFAULT_CHECK_MS: u64 = 120_000;
+
 /// The reply of `ask`, printed bare on one line (contract 2.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -185,7 +209,28 @@ pub struct Answered {
     pub next_steps: Vec<String>,
 }
 
-call!(Send, "orchestration.send", Mutation, Sent);
+/// What `ask` prints where no server answered (contract 4.11): the question stays open, or is put as soon
+/// as a server runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BrokenOff {
+    /// Always null.
+    pub answer: Option<String>,
+    /// The question, where `--resume` named it.
+    pub message_id: Option<String>,
+    pub thread_id: Option<String>,
+    pub timed_out: bool,
+    pub cancelled: bool,
+    pub connection_lost: bool,
+    pub timeout_ms: u64,
+    /// The call is kept on disk for the next server.
+    pub queued: bool,
+    /// For `--retry-request`, which goes on waiting.
+    pub request_id: String,
+    pub next_steps: Vec<String>,
+}
+
+call!(Send, "orchestration.send", Mutation, SendReply);
 call!(Reply, "orchestration.reply", Mutation, Replied);
 call!(Inbox, "orchestration.inbox", Read, Mail);
 call!(Ask, "orchestration.ask", Mutation, Answered);

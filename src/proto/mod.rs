@@ -8,15 +8,19 @@ pub mod dispatch;
 pub mod envelope;
 pub mod error;
 pub mod event;
+pub mod fleet;
 pub mod frame;
 pub mod gate;
 pub mod mail;
+pub mod repo;
 pub mod request;
+pub mod reset;
 pub mod row;
 pub mod run;
 pub mod schema;
 pub mod screen;
 pub mod server;
+pub mod spool;
 pub mod task;
 pub mod terminal;
 pub mod worker;
@@ -118,6 +122,7 @@ calls! {
     // Run
     RunCreate(run::RunCreate),
     RunUse(run::RunUse),
+    RunSet(run::RunSet),
     RunCurrent(run::RunCurrent),
     RunList(run::RunList),
     RunShow(run::RunShow),
@@ -156,22 +161,44 @@ calls! {
     RequestShow(request::RequestShow),
 
     // Repo
-    RepoList(worktree::RepoList),
-    RepoShow(worktree::RepoShow),
-    RepoAdd(worktree::RepoAdd),
+    RepoList(repo::RepoList),
+    RepoShow(repo::RepoShow),
+    RepoAdd(repo::RepoAdd),
+    RepoRemove(repo::RepoRemove),
+    RepoSetBaseRef(repo::RepoSetBaseRef),
+    RepoSearchRefs(repo::RepoSearchRefs),
+    HooksShow(repo::HooksShow),
+    HooksSet(repo::HooksSet),
+    HooksApprove(repo::HooksApprove),
+    HooksReject(repo::HooksReject),
 
     // Worktree
     WorktreeCreate(worktree::WorktreeCreate),
     WorktreeList(worktree::WorktreeList),
     WorktreeShow(worktree::WorktreeShow),
     WorktreeCurrent(worktree::WorktreeCurrent),
+    WorktreePs(worktree::WorktreePs),
+    WorktreeSet(worktree::WorktreeSet),
+    WorktreeRemove(worktree::WorktreeRemove),
 
     // Terminal
     TerminalCreate(terminal::TerminalCreate),
     TerminalList(terminal::TerminalList),
     TerminalShow(terminal::TerminalShow),
     TerminalRead(terminal::TerminalRead),
+    TerminalExport(terminal::TerminalExport),
     TerminalSend(terminal::TerminalSend),
     TerminalWait(terminal::TerminalWait),
+    TerminalSplit(terminal::TerminalSplit),
+    TerminalRename(terminal::TerminalRename),
+    TerminalSetPaneTitle(terminal::TerminalSetPaneTitle),
+    TerminalSwitch(terminal::TerminalSwitch),
     TerminalClose(terminal::TerminalClose),
+    TerminalStop(terminal::TerminalStop),
+
+    // Event
+    EventsList(event::EventsList),
+
+    // Reset
+    Reset(reset::Reset),
 }

@@ -3,19 +3,21 @@
 //!
 //! A view is made from model rows alone, so that every reader sees the same thing.
 
+use super::worktree::{GitRow, Lineage};
 use crate::base::clock::Timestamp;
 use crate::base::id::{
     DispatchId, GateId, IncarnationId, MessageId, PaneKey, RepoId, ResourceId, RunId, TaskId, TerminalId,
 };
-use crate::model::dispatch::{Dispatch, DispatchState};
+use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::gate::{Gate, GateState};
+use crate::model::limit::{LimitAsked, Limits};
 use crate::model::message::{Message, MessageType, Priority};
 use crate::model::question::{Question, QuestionState};
 use crate::model::repo::Repo;
 use crate::model::resource::{self, Resource, TerminalState};
 use crate::model::run::{Consumer, Run};
 use crate::model::task::{Task, TaskState};
-use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
+use crate::model::terminal::{ProcessEnd, Split, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, StartEffect, StartOptions, Worker, WorkerState};
 use crate::model::worktree::Worktree;
 use schemars::JsonSchema;
@@ -33,6 +35,9 @@ pub struct RunRow {
     pub coordinator_pane_key: Option<PaneKey>,
     pub consumer_generation: u64,
     pub legacy: bool,
+    /// What it is limited to, where it is.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub limits: Limits,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -51,6 +56,7 @@ impl From<&Run> for RunRow {
             coordinator_pane_key: pane,
             consumer_generation: run.consumer_generation,
             legacy: false,
+            limits: run.limits,
             created_at: run.created_at,
             updated_at: run.updated_at,
         }
@@ -155,6 +161,9 @@ pub struct DispatchRow {
     pub status: DispatchState,
     pub failure_count: u32,
     pub last_failure: Option<String>,
+    /// How it ended, once it did; `lost` is not failed work.
+    #[serde(default)]
+    pub termination_reason: Option<Termination>,
     pub dispatched_at: Option<Timestamp>,
     pub completed_at: Option<Timestamp>,
     pub created_at: Timestamp,
@@ -181,6 +190,7 @@ impl From<&Dispatch> for DispatchRow {
             status: dispatch.status,
             failure_count: dispatch.failure_count,
             last_failure: dispatch.last_failure.clone(),
+            termination_reason: dispatch.termination,
             dispatched_at: dispatch.dispatched_at,
             completed_at: dispatch.completed_at,
             created_at: dispatch.created_at,
@@ -392,6 +402,9 @@ pub struct GateRow {
     pub resolved_by: Option<String>,
     pub created_at: Timestamp,
     pub resolved_at: Option<Timestamp>,
+    /// The limit and attempt that it asks about, where it is about one; then it holds no task back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<LimitAsked>,
 }
 
 impl From<&Gate> for GateRow {
@@ -408,6 +421,7 @@ impl From<&Gate> for GateRow {
             resolved_by: gate.resolved_by,
             created_at: gate.created_at,
             resolved_at: gate.resolved_at,
+            limit: gate.limit,
         }
     }
 }
@@ -422,7 +436,13 @@ pub struct TerminalRow {
     pub worktree_id: Option<String>,
     pub worktree_path: String,
     pub branch: Option<String>,
+    /// The name that was given: last, or when it was opened.
     pub title: Option<String>,
+    /// The name that was given by `rename` or `set-pane-title`.
+    #[serde(default)]
+    pub pane_title: Option<String>,
+    #[serde(default)]
+    pub split: Option<Split>,
     pub agent: Option<String>,
     /// The command line, for people.
     pub command: Vec<String>,
@@ -444,7 +464,9 @@ impl From<&Terminal> for TerminalRow {
             worktree_id: terminal.worktree_id.clone(),
             worktree_path: terminal.worktree_path.clone(),
             branch: terminal.branch.clone(),
-            title: terminal.title.clone(),
+            title: terminal.pane_title.clone().or_else(|| terminal.title.clone()),
+            pane_title: terminal.pane_title.clone(),
+            split: terminal.split.clone(),
             agent: terminal.agent.clone(),
             // The brief may be an argument; it is long, and it holds the proof.
             command: terminal.launch.argv.iter().map(|word| crate::base::text::cut_chars(word, 60)).collect(),
@@ -476,6 +498,10 @@ pub struct WorktreeRow {
     pub host_id: String,
     pub parent_worktree_id: Option<String>,
     pub child_worktree_ids: Vec<String>,
+    /// Who asked for it; null where nobody did.
+    pub lineage: Option<Lineage>,
+    /// Null where git was not asked.
+    pub git: Option<GitRow>,
     pub base_ref: Option<String>,
     pub base_commit: Option<String>,
     pub created_at: Timestamp,
@@ -499,6 +525,11 @@ impl WorktreeRow {
             host_id: String::from("local"),
             parent_worktree_id: worktree.parent_worktree_id.clone(),
             child_worktree_ids,
+            lineage: worktree
+                .parent_worktree_id
+                .clone()
+                .map(|parent_worktree_id| Lineage { parent_worktree_id }),
+            git: None,
             base_ref: worktree.base_ref.clone(),
             base_commit: worktree.base_commit.clone(),
             created_at: worktree.created_at,

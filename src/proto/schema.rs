@@ -3,7 +3,10 @@
 
 use super::envelope::{Meta, Mutation};
 use super::error::ErrorBody;
+use super::fleet::{CARRIERS, Fleet};
+use super::mail::{Ask, BrokenOff};
 use super::server::{ServerStop, StatusGet};
+use super::spool::{Queued, is_carried};
 use super::{AnyCall, Call};
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
@@ -32,8 +35,20 @@ pub fn result_of(method: &str, generator: &mut SchemaGenerator) -> Option<Schema
         ServerStop::METHOD => Some(generator.subschema_for::<<ServerStop as Call>::Reply>()),
         _ => {
             let reply = AnyCall::reply_schema(method, generator)?;
-            let mutation = generator.subschema_for::<Mutation>();
-            Some(json_schema!({ "allOf": [reply, { "properties": { "mutation": mutation } }] }))
+            let reply = match method {
+                Ask::METHOD => {
+                    json_schema!({ "anyOf": [reply, generator.subschema_for::<BrokenOff>()] })
+                }
+                method if is_carried(method) => {
+                    json_schema!({ "anyOf": [reply, generator.subschema_for::<Queued>()] })
+                }
+                _ => reply,
+            };
+            let mut added = json!({ "mutation": generator.subschema_for::<Mutation>() });
+            if CARRIERS.contains(&method) {
+                added["fleet"] = json!(generator.subschema_for::<Fleet>());
+            }
+            Some(json_schema!({ "allOf": [reply, { "properties": added }] }))
         }
     }
 }

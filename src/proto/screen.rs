@@ -20,8 +20,39 @@ pub enum ClientFrame {
     Attach(Attach),
     /// Something a person did to a pane.
     Input { terminal: TerminalId, event: InputEvent },
+    /// What the outer terminal told of itself since.
+    Host(HostFacts),
     /// The panes the client shows now, and which of them has its focus.
     View(View),
+    /// The wish for lines of a terminal's history, answered by [`ServerFrame::Lines`].
+    Lines(LinesWish),
+    /// The wish for places of a text in history, answered by [`ServerFrame::Found`].
+    Search(SearchWish),
+}
+
+/// Which logical lines a client wants to see.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LinesWish {
+    pub terminal: TerminalId,
+    /// Comes back with the answer.
+    pub id: u64,
+    /// The number of the first one; without it those at the end, with the whole screen among them.
+    pub from: Option<u64>,
+    pub n_lines: u32,
+}
+
+/// What a client searches for. One answer covers a part of the lines; the client asks on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SearchWish {
+    pub terminal: TerminalId,
+    /// Comes back with the answer.
+    pub id: u64,
+    /// Capitals matter only if there are any in it.
+    pub text: String,
+    /// Lines before this number, the newest of them first.
+    pub until: u64,
 }
 
 /// The wish to be an attached client.
@@ -30,7 +61,7 @@ pub enum ClientFrame {
 pub struct Attach {
     pub contract: u32,
     pub version: String,
-    /// What the outer terminal told of itself, for the answers that panes get.
+    /// What the outer terminal told of itself so far, for the answers that panes get.
     #[serde(default)]
     pub host: HostFacts,
 }
@@ -41,6 +72,12 @@ pub struct Attach {
 pub struct HostFacts {
     pub foreground: Option<(u8, u8, u8)>,
     pub background: Option<(u8, u8, u8)>,
+    pub cursor: Option<(u8, u8, u8)>,
+    /// Of the first 16 palette colours those that are known, by index.
+    pub palette: Vec<(u8, (u8, u8, u8))>,
+    /// Height and width of a cell in pixels.
+    pub cell_px: Option<(u16, u16)>,
+    pub is_dark: Option<bool>,
     pub has_kitty_keys: bool,
 }
 
@@ -60,10 +97,6 @@ pub struct View {
 pub struct ViewPane {
     pub terminal: TerminalId,
     pub size: TermSize,
-    /// Rows scrolled back into history; 0 is the live screen. A scrolled view is answered with
-    /// [`ServerFrame::History`].
-    #[serde(default)]
-    pub scroll: u32,
 }
 
 /// From the server to a client.
@@ -77,12 +110,21 @@ pub enum ServerFrame {
     },
     /// Changed rows and events, in commit order.
     Change(Box<Change>),
-    /// Rows of history for a scrolled view, as one screen patch encodes them, base64.
-    History {
+    /// Lines of history as `pty::page` encodes them, base64; None where nothing of the terminal is
+    /// left.
+    Lines {
         terminal: TerminalId,
-        scroll: u32,
-        n_history_rows: u32,
-        patch: String,
+        id: u64,
+        page: Option<String>,
+    },
+    /// Places of a searched text in the lines `from..until`, in order: line, column, columns.
+    Found {
+        terminal: TerminalId,
+        id: u64,
+        matches: Vec<(u64, usize, usize)>,
+        from: u64,
+        /// The oldest line there is; nothing more to ask for where `from` is not after it.
+        oldest: u64,
     },
     /// A pane wrote to the clipboard (OSC 52) and the policy lets it through.
     Clipboard {
@@ -94,6 +136,10 @@ pub enum ServerFrame {
         terminal: TerminalId,
         text: String,
         is_bell: bool,
+    },
+    /// Go to this terminal: somebody asked for it by `terminal switch`.
+    Focus {
+        terminal: TerminalId,
     },
     /// A call waits; keeps the connection alive.
     Keepalive {

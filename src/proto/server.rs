@@ -5,6 +5,7 @@ use super::error::ErrorBody;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// `status` (contract 2.3).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -24,6 +25,12 @@ pub struct Status {
     pub n_terminals: usize,
     /// Attached screens.
     pub n_clients: usize,
+    /// Calls that were kept while no server ran and wait to be taken in.
+    #[serde(default)]
+    pub n_queued: usize,
+    /// Files beside them that no server could read; the log has the reasons.
+    #[serde(default)]
+    pub n_rejected: usize,
 }
 
 /// Which server is meant; always the local one.
@@ -38,7 +45,7 @@ pub struct Target {
 pub struct App {
     pub running: bool,
     pub pid: Option<u32>,
-    /// `available` while a screen is attached, `openable` otherwise.
+    /// `available` while a screen is attached, `initializing` while a server starts, else `openable`.
     pub desktop_window_status: String,
 }
 
@@ -46,37 +53,74 @@ pub struct App {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Runtime {
-    /// `ready` or `not_running`.
+    /// `ready`, `starting` (one holds the state directory and does not answer yet) or `not_running`.
     pub state: String,
     pub reachable: bool,
     pub runtime_id: Option<String>,
     pub app_version: String,
     pub capabilities: Vec<String>,
+    /// What each capability is, in a sentence.
+    pub capability_docs: BTreeMap<String, String>,
+    /// `connected` or `disconnected`.
+    pub connection_state: String,
 }
 
-/// Whether the rows are loaded; `ready` or `not_running`.
+/// What a server of this build offers, each with a sentence.
+const CAPABILITIES: &[(&str, &str)] = &[
+    ("orchestration", "Runs, tasks, supervised workers, mail, questions and gates."),
+    ("terminals", "Terminals that go on without a server or screen."),
+    ("worktrees", "Worktrees and their branches."),
+    ("groups", "Mail to @all, @idle, @<agent> and @worktree:<id>."),
+    ("events", "The event log in pages and to follow."),
+];
+
+impl Runtime {
+    /// The server that answers.
+    pub fn ready(runtime_id: &str) -> Self {
+        Self {
+            state: String::from("ready"),
+            reachable: true,
+            runtime_id: Some(runtime_id.to_owned()),
+            app_version: env!("CARGO_PKG_VERSION").to_owned(),
+            capabilities: CAPABILITIES.iter().map(|(name, _)| (*name).to_owned()).collect(),
+            capability_docs: CAPABILITIES
+                .iter()
+                .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+                .collect(),
+            connection_state: String::from("connected"),
+        }
+    }
+}
+
+/// Whether the rows are loaded; `ready`, `starting` or `not_running`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Graph {
     pub state: String,
 }
 
 impl Status {
-    /// The answer when no server runs on `state_dir`.
-    pub fn not_running(state_dir: &str) -> Self {
+    /// The answer when no server answers for `state_dir`, and `n_queued` calls wait for one.
+    pub fn not_running(state_dir: &str, is_starting: bool, n_queued: usize) -> Self {
+        let (state, window) =
+            if is_starting { ("starting", "initializing") } else { ("not_running", "openable") };
         Self {
             target: Target { kind: String::from("local") },
-            app: App { running: false, pid: None, desktop_window_status: String::from("openable") },
+            app: App { running: false, pid: None, desktop_window_status: window.to_owned() },
             runtime: Runtime {
-                state: String::from("not_running"),
+                state: state.to_owned(),
                 reachable: false,
                 runtime_id: None,
                 app_version: env!("CARGO_PKG_VERSION").to_owned(),
                 capabilities: Vec::new(),
+                capability_docs: BTreeMap::new(),
+                connection_state: String::from("disconnected"),
             },
-            graph: Graph { state: String::from("not_running") },
+            graph: Graph { state: state.to_owned() },
             state_dir: state_dir.to_owned(),
             n_terminals: 0,
             n_clients: 0,
+            n_queued,
+            n_rejected: 0,
         }
     }
 }

@@ -3,8 +3,10 @@
 use super::call;
 use super::row::{DispatchRow, ResourceRow, TerminalRow, WorkerRow};
 use super::terminal::ReadPage;
+use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
 use crate::model::dispatch::DispatchState;
+use crate::model::repo::AgentStartup;
 use crate::model::resource::TerminalState;
 use crate::model::worker::{PromptDelivery, Stage, StartEffect};
 use schemars::JsonSchema;
@@ -32,6 +34,8 @@ pub struct WorkerStart {
     pub display_name: Option<String>,
     pub comment: Option<String>,
     pub setup: Option<String>,
+    /// `start-immediately` or `wait-for-setup`.
+    pub agent_startup: Option<String>,
     pub retry_of: Option<String>,
     pub timeout_ms: Option<u64>,
     pub run: Option<String>,
@@ -62,6 +66,8 @@ pub struct StartReceipt {
     pub timeout_ms: u64,
     pub effects: Vec<StartEffect>,
     pub residual_resources: Vec<StartEffect>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub next_commands: Vec<String>,
 }
@@ -74,7 +80,13 @@ pub struct SetupReport {
     pub effective: String,
     pub source: String,
     pub hook_found: bool,
-    pub startup_policy: String,
+    /// `<ref>:orca.yaml`, or `this machine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub script_source: Option<String>,
+    /// Where the script runs or ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal_handle: Option<TerminalId>,
+    pub startup_policy: AgentStartup,
     pub state: String,
 }
 
@@ -129,6 +141,19 @@ pub struct Shown {
     pub observation: Observation,
     pub terminal_resource: Option<ResourceRow>,
     pub projection: Projection,
+    /// Reports of this attempt that were refused, oldest first; each is kept as mail too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_reports: Vec<RefusedReport>,
+}
+
+/// A report that was refused, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedReport {
+    pub at: Timestamp,
+    /// A terminal handle or `user`.
+    pub by: String,
+    /// The code and the reason.
+    pub reason: String,
 }
 
 /// The Worker, or that there is none.
@@ -143,7 +168,7 @@ pub enum ShownWorker {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// `live`, `exited`, `missing` or `unattached`.
+    /// `live`, `exited`, `unverifiable`, `missing`, `identity_changed` or `unattached`.
     pub status: String,
     pub exact_worker: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,23 +189,56 @@ pub struct AgentWait {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Projection {
+    pub id: DispatchId,
     pub dispatch_id: DispatchId,
     pub task_id: TaskId,
     pub run_id: RunId,
     /// Always `worker`.
     pub role: String,
+    /// The Task that its Task is part of.
+    pub parent: Option<Parent>,
     pub provider: Option<Provider>,
+    pub host: HostOf,
     pub workspace: Option<Workspace>,
     pub stage: ProjectedStage,
-    /// `in_progress`, `succeeded`, `failed` or `outcome_unknown`.
+    /// The one word for it, as the screen has it.
+    pub state: String,
+    /// `in_progress`, `succeeded`, `failed`, `outcome_unknown` or `finished_unverified`.
     pub outcome: String,
     /// `live`, `exited` or `unverifiable`.
     pub liveness: String,
     pub liveness_source: String,
+    pub evidence: Evidence,
     /// Milliseconds of silence, once it is long; a mark, never a verdict.
     pub quiet_ms: Option<u64>,
+    pub resource: Option<ResourceRow>,
     pub next_action: NextAction,
     pub attention: Attention,
+}
+
+/// The Task above.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Parent {
+    pub task_id: TaskId,
+}
+
+/// The machine of an attempt; always the local one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostOf {
+    pub kind: String,
+    pub id: String,
+}
+
+/// What a projection rests on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Evidence {
+    /// Always true: the rows.
+    pub durable: bool,
+    /// `fresh`, `stale` or `unavailable`.
+    pub live_status: String,
+    pub last_observed_at: Option<Timestamp>,
 }
 
 /// The agent of an attempt.

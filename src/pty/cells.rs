@@ -2,6 +2,7 @@
 
 use super::history;
 use super::row::RowWriter;
+use super::style;
 use super::term::Term;
 use crate::base::grid::{Attrs, Color, Shape, Style, Underline};
 
@@ -55,7 +56,14 @@ impl Term {
             }
             let style = style_of_cell(cell);
             let contents = cell.contents();
-            if contents.len() < 2 {
+            if contents == style::FILLER {
+                // Not part of the text; only a row that ends here after all has a blank.
+                plain_look = None;
+                if !self.is_filled(row, col) {
+                    writer.set_look(Style::default(), None, Shape::Narrow);
+                    writer.push(" ");
+                }
+            } else if contents.len() < 2 {
                 // One byte or none: a narrow cell without tags. Most cells are.
                 if plain_look != Some(style) {
                     writer.set_look(style, None, Shape::Narrow);
@@ -95,6 +103,11 @@ impl Term {
         }
         text.truncate(text.trim_end_matches(' ').len());
         text
+    }
+
+    /// Whether a cell with the filler in it does what that is for.
+    pub(super) fn is_filled(&self, row: u16, col: u16) -> bool {
+        col + 1 == self.n_cols() && self.is_row_wrapped(row)
     }
 
     /// Whether the line of visible row `row` goes on in the next.

@@ -30,6 +30,8 @@ impl Default for HistoryLimits {
 
 /// A line is broken here even if the program never does, so that no line is without bound.
 const MAX_LINE_BYTES: usize = 64 << 10;
+/// Prompts that are remembered, the newest.
+const MAX_PROMPTS: usize = 10_000;
 /// What a line costs beside its bytes.
 const LINE_OVERHEAD: usize = 40;
 
@@ -37,32 +39,35 @@ const LINE_OVERHEAD: usize = 40;
 #[derive(Debug, Default)]
 struct Line {
     runs: Box<[u8]>,
-    n_cols: u32,
-}
-
-/// The line that the topmost row of the screen continues.
-#[derive(Debug, Default)]
-struct OpenLine {
-    runs: Vec<u8>,
-    n_cols: usize,
 }
 
 /// The history of one terminal.
 #[derive(Debug)]
 pub struct History {
     lines: VecDeque<Line>,
-    open: Option<OpenLine>,
+    /// The line that the topmost row of the screen continues.
+    open: Option<Vec<u8>>,
     /// The absolute number of `lines[0]`.
     first: u64,
     n_bytes: usize,
     limits: HistoryLimits,
     /// The look with which the parser's capture continues.
     pen: Style,
+    /// The numbers of lines on which a prompt began, in order.
+    prompts: VecDeque<u64>,
 }
 
 impl History {
     pub(super) fn new(limits: HistoryLimits) -> Self {
-        Self { lines: VecDeque::new(), open: None, first: 0, n_bytes: 0, limits, pen: Style::default() }
+        Self {
+            lines: VecDeque::new(),
+            open: None,
+            first: 0,
+            n_bytes: 0,
+            limits,
+            pen: Style::default(),
+            prompts: VecDeque::new(),
+        }
     }
 
     /// The absolute numbers of the lines that are kept; the end is the number that the first line of
@@ -73,7 +78,7 @@ impl History {
 
     /// Bytes of memory taken by the lines, nearly.
     pub fn n_bytes(&self) -> usize {
-        self.n_bytes + self.open.as_ref().map_or(0, |open| open.runs.len())
+        self.n_bytes + self.open.as_ref().map_or(0, Vec::len)
     }
 
     /// The plain text of a line; `None` where it is not kept (any more).
@@ -88,9 +93,29 @@ impl History {
         row::read_runs(&mut Reader::new(&self.line(number)?.runs)).ok()
     }
 
-    /// Columns of a line.
-    pub(super) fn n_cols(&self, number: u64) -> usize {
-        self.line(number).map_or(0, |line| line.n_cols as usize)
+    /// Bytes that a line takes; 0 where it is not kept.
+    pub(super) fn n_bytes_of(&self, number: u64) -> usize {
+        self.line(number).map_or(0, |line| line.runs.len() + LINE_OVERHEAD)
+    }
+
+    /// The lines on which a prompt began (OSC 133), oldest first. Those of lines that are forgotten
+    /// may be among them.
+    pub(super) fn prompts(&self) -> impl Iterator<Item = u64> {
+        self.prompts.iter().copied()
+    }
+
+    /// Notes that a prompt began on a line. What was noted from there on stood on a screen that was
+    /// erased since.
+    pub(super) fn note_prompt(&mut self, line: u64) {
+        while self.prompts.back().is_some_and(|known| *known >= line) {
+            self.prompts.pop_back();
+        }
+        while self.prompts.len() >= MAX_PROMPTS
+            || self.prompts.front().is_some_and(|known| *known < self.first)
+        {
+            self.prompts.pop_front();
+        }
+        self.prompts.push_back(line);
     }
 
     fn line(&self, number: u64) -> Option<&Line> {
@@ -100,7 +125,7 @@ impl History {
 
     /// The runs of the line that the top of the screen continues.
     pub(super) fn open_runs(&self) -> Vec<Run> {
-        let read = self.open.as_ref().map(|open| row::read_runs(&mut Reader::new(&open.runs)));
+        let read = self.open.as_ref().map(|open| row::read_runs(&mut Reader::new(open)));
         read.and_then(Result::ok).unwrap_or_default()
     }
 
@@ -120,7 +145,7 @@ impl History {
     /// Ends the line that the top of the screen continued, because the screen was erased.
     pub(super) fn close_open(&mut self) {
         if let Some(open) = self.open.take() {
-            self.push_line(open.runs.into_boxed_slice(), open.n_cols);
+            self.push_line(open.into_boxed_slice());
         }
     }
 
@@ -132,7 +157,7 @@ impl History {
     /// Takes back the line that the top of the screen continues.
     pub(super) fn take_open(&mut self) -> Option<Vec<Run>> {
         let open = self.open.take()?;
-        row::read_runs(&mut Reader::new(&open.runs)).ok()
+        row::read_runs(&mut Reader::new(&open)).ok()
     }
 
     /// Takes back the newest line, so that the screen can show it again.
@@ -157,23 +182,34 @@ impl History {
         } else {
             write_cells(captured, &mut self.pen, &mut writer, styles, clusters);
         }
-        let (runs, n_cols) = writer.finish_runs(is_wrapped);
+        let runs = writer.finish_runs(is_wrapped);
         if is_wrapped || self.open.is_some() {
             let open = self.open.get_or_insert_default();
-            open.runs.extend_from_slice(&runs);
-            open.n_cols += n_cols;
-            if is_wrapped && open.runs.len() < MAX_LINE_BYTES {
+            open.extend_from_slice(&runs);
+            if is_wrapped && open.len() < MAX_LINE_BYTES {
                 return;
             }
             self.close_open();
         } else {
-            self.push_line(runs.into_boxed_slice(), n_cols);
+            self.push_line(runs.into_boxed_slice());
         }
     }
 
-    fn push_line(&mut self, runs: Box<[u8]>, n_cols: usize) {
+    /// Adds a line of printable ASCII and SGR sequences that begins and ends in the default look.
+    pub(super) fn push_line_alone(&mut self, text: &str, styles: &StyleTable, clusters: &ClusterTable) {
+        let pen = std::mem::take(&mut self.pen);
+        if self.open.is_none() && is_plain(text) {
+            let text = text.trim_end_matches(' ');
+            self.push_line(row::plain_run(text).into_boxed_slice());
+        } else {
+            self.push_row(text, false, styles, clusters);
+        }
+        self.pen = pen;
+    }
+
+    fn push_line(&mut self, runs: Box<[u8]>) {
         self.n_bytes += runs.len() + LINE_OVERHEAD;
-        self.lines.push_back(Line { runs, n_cols: u32::try_from(n_cols).unwrap_or(u32::MAX) });
+        self.lines.push_back(Line { runs });
         while self.lines.len() > self.limits.n_lines || self.n_bytes > self.limits.n_bytes {
             let Some(oldest) = self.lines.pop_front() else { break };
             self.n_bytes -= oldest.runs.len() + LINE_OVERHEAD;
@@ -225,6 +261,8 @@ fn write_cells(
                 writer.set_look(*pen, None, Shape::Narrow);
                 writer.push(piece);
             }
+            // At the end of a row that is wrapped it is not part of the text.
+            _ if piece == style::FILLER && after.is_empty() => {}
             _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
         }
         is_after_sgr = first == '\u{1b}';

@@ -12,6 +12,7 @@
 
 use super::PtyError;
 use super::files::create_private;
+use crate::base::clock::Timestamp;
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use std::fs::File;
@@ -44,6 +45,8 @@ pub enum Record {
     Resize(TermSize),
     /// A remark for people, such as how many bytes were dropped.
     Note(String),
+    /// What follows happened at this moment or later.
+    Time(Timestamp),
 }
 
 const KEYFRAME: u8 = 1;
@@ -52,6 +55,9 @@ const RESIZE: u8 = 3;
 const NOTE: u8 = 4;
 /// The last record of a segment that the next one continues without a gap.
 const SEALED: u8 = 5;
+const TIME: u8 = 6;
+/// A moment is noted again when it is so much later, in milliseconds.
+const TIME_STEP_MS: u64 = 10;
 
 /// The journal of one live terminal.
 #[derive(Debug)]
@@ -63,6 +69,8 @@ pub struct Journal {
     buffer: Vec<u8>,
     /// Bytes since the keyframe.
     n_bytes: usize,
+    /// The last moment that was noted in this segment.
+    noted_at: Option<Timestamp>,
     /// A write failed: what follows has no meaning before the next keyframe.
     is_broken: bool,
 }
@@ -75,7 +83,16 @@ impl Journal {
         let newest = segments(dir).into_iter().map(|segment| segment.turn).max();
         let turn = newest.map_or(0, |turn| turn.saturating_add(AFTER_GAP));
         let file = start_segment(dir, turn, size, keyframe)?;
-        Ok(Self { dir: dir.to_owned(), most, turn, file, buffer: Vec::new(), n_bytes: 0, is_broken: false })
+        Ok(Self {
+            dir: dir.to_owned(),
+            most,
+            turn,
+            file,
+            buffer: Vec::new(),
+            n_bytes: 0,
+            noted_at: None,
+            is_broken: false,
+        })
     }
 
     /// Goes on where [`restore`] ended, for a terminal that was drawn from its records. What could not
@@ -90,7 +107,16 @@ impl Journal {
         let file = resume().map_err(PtyError::io("go on with the terminal's journal"))?;
         let n_bytes = position.n_bytes;
         let turn = position.turn;
-        Ok(Self { dir: dir.to_owned(), most, turn, file, buffer: Vec::new(), n_bytes, is_broken: false })
+        Ok(Self {
+            dir: dir.to_owned(),
+            most,
+            turn,
+            file,
+            buffer: Vec::new(),
+            n_bytes,
+            noted_at: None,
+            is_broken: false,
+        })
     }
 
     /// Whether the segment is full, so that [`Journal::rotate`] is due.
@@ -111,8 +137,17 @@ impl Journal {
         self.n_bytes = 0;
         self.file = start_segment(&self.dir, turn, size, keyframe)?;
         self.turn = turn;
+        self.noted_at = None;
         self.is_broken = false;
         sealed
+    }
+
+    /// Notes the moment of what comes next, for recordings.
+    pub fn time(&mut self, now: Timestamp) {
+        if self.noted_at.is_none_or(|noted| now < noted || now.since_ms(noted) >= TIME_STEP_MS) {
+            self.noted_at = Some(now);
+            self.push(TIME, &now.0.to_le_bytes());
+        }
     }
 
     /// Notes what the program wrote.
@@ -323,6 +358,7 @@ fn decode(kind: u8, payload: &[u8]) -> Option<Record> {
         }
         OUTPUT => Some(Record::Output(payload.to_vec())),
         RESIZE => read_size(payload).map(Record::Resize),
+        TIME => Some(Record::Time(Timestamp(i64::from_le_bytes(payload.try_into().ok()?)))),
         NOTE => Some(Record::Note(String::from_utf8_lossy(payload).into_owned())),
         _ => None,
     }

@@ -8,6 +8,7 @@ use super::charset::Charset;
 use super::replay::{Form, Replay, write_link};
 use super::sgr;
 use super::state::SavedState;
+use super::style::FILLER;
 use super::term::Term;
 use crate::base::grid::Style;
 
@@ -55,7 +56,7 @@ impl Term {
         let mut is_joined = false;
         for row in 0..self.n_rows() {
             let n_used = self.used_cols(row);
-            let goes_on = self.is_row_wrapped(row) && n_used == self.n_cols() && self.begins(row + 1);
+            let goes_on = self.is_row_wrapped(row) && n_used == self.n_cols() && self.is_continued(row);
             if !is_joined && n_used > 0 {
                 replay.text.push_str(&format!("\x1b[{};1H", row + 1));
             }
@@ -75,6 +76,14 @@ impl Term {
         write_charsets([Charset::Ascii; 4], 0, out);
         let col = col.min(self.n_cols() - 1);
         out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+    }
+
+    /// Whether printing goes on in the row below. Behind a filler, which is not printed, only a wide
+    /// character does.
+    fn is_continued(&self, row: u16) -> bool {
+        let cell = |row, col| self.parser.screen().cell(row, col);
+        let is_filled = cell(row, self.n_cols() - 1).is_some_and(|cell| cell.contents() == FILLER);
+        self.begins(row + 1) && (!is_filled || cell(row + 1, 0).is_some_and(vt100::Cell::is_wide))
     }
 
     /// Whether a row begins with a cell that has contents, so that printing goes on in it.

@@ -202,6 +202,9 @@ impl Term {
         let screen = self.parser.screen();
         let n_ended = (0..screen.cursor_position().0).filter(|row| !screen.row_wrapped(*row)).count();
         let line = self.history.numbers().end + n_ended as u64;
+        if kind == PromptMark::PromptStart {
+            self.history.note_prompt(line);
+        }
         self.out.event(TermEvent::PromptMark { kind, line });
     }
 

@@ -80,6 +80,14 @@ impl Term {
     }
 }
 
+/// The pen after a whole SGR sequence of numbers that fit into a byte, which nobody reads differently;
+/// `None` where it is anything else.
+pub(super) fn followed_simply(pen: Pen, sequence: &[u8]) -> Option<Pen> {
+    let params = sequence.strip_prefix(b"\x1b[")?.strip_suffix(b"m")?;
+    let is_simple = params.split(|b| *b == b';').all(|code| number(code).is_some_and(|n| n < 256));
+    if is_simple { followed(pen, params) } else { None }
+}
+
 /// The pen after parameters that the parser understands; `None` at the first one it does not.
 fn followed(mut pen: Pen, params: &[u8]) -> Option<Pen> {
     let mut codes = params.split(|b| *b == b';');

@@ -87,12 +87,13 @@ impl Term {
     /// Writes the cells of `row` in `cols`.
     pub(super) fn replay_cells(&self, row: u16, cols: Range<u16>, form: Form, replay: &mut Replay) {
         let screen = self.parser.screen();
-        for cell in cols.filter_map(|col| screen.cell(row, col)) {
-            if cell.is_wide_continuation() {
+        for (col, cell) in cols.filter_map(|col| Some((col, screen.cell(row, col)?))) {
+            let is_filler = cell.contents() == super::style::FILLER;
+            if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
                 continue;
             }
             let mut style = style_of_cell(cell);
-            let contents = if cell.has_contents() { cell.contents() } else { " " };
+            let contents = if cell.has_contents() && !is_filler { cell.contents() } else { " " };
             match form {
                 Form::Tagged => {
                     replay.set_look(style, None);

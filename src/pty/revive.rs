@@ -1,5 +1,6 @@
 //! Drawing a terminal again from its journal, after the server that knew it is gone.
 
+use super::event::TermEvent;
 use super::journal::{self, Position, Record};
 use super::term::{Term, TermConfig};
 use std::path::Path;
@@ -10,6 +11,8 @@ pub struct Revived {
     pub term: Term,
     /// Where its journal goes on.
     pub position: Position,
+    /// What its program said of itself last.
+    pub said: Vec<TermEvent>,
 }
 
 /// Feeds the journal in a terminal's folder to a fresh terminal; None where nothing usable is left.
@@ -21,19 +24,30 @@ pub fn revive(dir: &Path, config: TermConfig) -> Option<Revived> {
     let Some(Record::Keyframe { size, bytes }) = records.next() else { return None };
     let mut term = Term::new(size, config);
     term.process(&bytes);
+    let mut said = Vec::new();
     for record in records {
         match record {
             Record::Output(bytes) | Record::Keyframe { bytes, .. } => term.process(&bytes),
             Record::Resize(size) => term.resize(size),
-            Record::Note(_) => {}
+            Record::Note(_) | Record::Time(_) => {}
         }
         // Whoever asked has its answers; a second one would be typed into the program.
         drop(term.take_replies());
-        drop(term.take_events());
+        keep_said(&mut said, term.take_events());
     }
     drop(term.take_replies());
-    drop(term.take_events());
-    Some(Revived { term, position: restored.position? })
+    keep_said(&mut said, term.take_events());
+    Some(Revived { term, position: restored.position?, said })
+}
+
+/// Keeps the last of each kind of statement of a program about itself; bells and the like are over.
+fn keep_said(said: &mut Vec<TermEvent>, events: Vec<TermEvent>) {
+    for event in events {
+        if matches!(event, TermEvent::Status(_) | TermEvent::Progress { .. }) {
+            said.retain(|known| std::mem::discriminant(known) != std::mem::discriminant(&event));
+            said.push(event);
+        }
+    }
 }
 
 #[cfg(test)]

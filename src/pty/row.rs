@@ -18,7 +18,6 @@ pub(super) struct RowWriter {
     text: String,
     /// Style, link and shape of the cells in `text`.
     look: Option<(Style, Option<Link>, Shape)>,
-    n_cols: usize,
 }
 
 impl RowWriter {
@@ -54,8 +53,6 @@ impl RowWriter {
             return;
         }
         write_run(&mut self.out, style, link.as_ref(), *shape, &self.text);
-        let n_cells = if shape.is_cluster() { 1 } else { self.text.chars().count() };
-        self.n_cols += n_cells * usize::from(shape.cell_width());
         self.text.clear();
     }
 
@@ -74,15 +71,15 @@ impl RowWriter {
         self.out
     }
 
-    /// Ends a piece of history: `(runs, columns)`.
-    pub fn finish_runs(mut self, is_wrapped: bool) -> (Vec<u8>, usize) {
+    /// Ends a piece of history.
+    pub fn finish_runs(mut self, is_wrapped: bool) -> Vec<u8> {
         let is_plain =
             self.look.as_ref().is_some_and(|(style, link, _)| link.is_none() && *style == Style::default());
         if is_plain && !is_wrapped {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.end_run();
-        (self.out, self.n_cols)
+        self.out
     }
 }
 
@@ -99,6 +96,17 @@ fn write_run(out: &mut Vec<u8>, style: &Style, link: Option<&Link>, shape: Shape
         write_text(out, &link.uri);
     }
     write_text(out, text);
+}
+
+/// The runs of one row of narrow characters in the default look.
+pub(super) fn plain_run(text: &str) -> Vec<u8> {
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let n_length = if text.len() < 0x80 { 1 } else { 2 };
+    let mut out = Vec::with_capacity(1 + n_length + text.len());
+    write_run(&mut out, &Style::default(), None, Shape::Narrow, text);
+    out
 }
 
 const fn shape_bits(shape: Shape) -> u8 {

@@ -96,7 +96,7 @@ impl PaneRows {
         if self.generation == term.generation() {
             return false;
         }
-        self.generation = term.generation();
+        let seen = std::mem::replace(&mut self.generation, term.generation());
         let next = self.version + 1;
         let mut has_changed = self.size != term.size() || self.rows.is_empty();
         if has_changed {
@@ -104,8 +104,12 @@ impl PaneRows {
             self.rows.clear();
         }
         for number in 0..self.size.n_rows() {
+            let old = self.rows.get_mut(usize::from(number));
+            if old.is_some() && !term.is_touched_since(number, seen) {
+                continue;
+            }
             let bytes = term.encoded_row(number);
-            match self.rows.get_mut(usize::from(number)) {
+            match old {
                 Some(old) if *old.bytes == *bytes => {}
                 Some(old) => {
                     *old = VersionedRow { version: next, bytes: bytes.into() };

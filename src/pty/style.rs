@@ -17,6 +17,10 @@ const N_LINKS: usize = 4_000;
 const MAX_URI: usize = 2_048;
 const MAX_LINK_ID: usize = 256;
 
+/// The blank in the last column of a row whose line goes on with a wide character: without it the parser
+/// takes the line for ended there. A lone first half of a long tag, which no style has.
+pub(super) const FILLER: &str = " \u{e01ef}";
+
 /// The part of a look that the parser does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Extra {

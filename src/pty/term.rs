@@ -9,11 +9,13 @@
 
 use super::cluster::ClusterTable;
 use super::color::{Colors, HostFacts};
+use super::damage::{Damage, Place};
 use super::event::{Outbox, TermEvent};
 use super::history::{History, HistoryLimits};
 use super::hooks::Hooks;
 use super::modes::{InputModes, KittyFlags, ModifyOtherKeys, MouseEncoding, MouseMode};
 use super::scan::{self, Tail};
+use super::skip;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes, Titles};
 use super::style::StyleTable;
 use crate::base::grid::{Color, Cursor, CursorShape};
@@ -60,6 +62,7 @@ pub struct Term {
     pub(super) is_replaying: bool,
     pub(super) scratch: Vec<u8>,
     generation: u64,
+    damage: Damage,
 }
 
 impl Term {
@@ -89,6 +92,7 @@ impl Term {
             is_replaying: false,
             scratch: Vec::new(),
             generation: 1,
+            damage: Damage::default(),
             config,
         }
     }
@@ -141,15 +145,15 @@ impl Term {
         self.tag.clear();
         self.scratch = Vec::new();
         self.tail = Tail::default();
-        self.generation += 1;
+        self.touch();
         self.out.event(TermEvent::ScreenLost);
     }
 
     /// Handles as much of `bytes` as can be judged; returns how much that is. The first `n_checked`
     /// bytes of a sequence at the start were searched for its end before.
     pub(super) fn run(&mut self, bytes: &[u8], n_checked: usize) -> usize {
-        let mut at = 0;
-        let mut segment = 0; // start of what the parser has not been given yet
+        let mut at = if skip::is_long(bytes) { self.skip_lines(bytes) } else { 0 };
+        let mut segment = at; // start of what the parser has not been given yet
         while at < bytes.len() {
             let escape = memchr::memchr(ESC, &bytes[at..]).map_or(bytes.len(), |n| at + n);
             if escape > at {
@@ -190,14 +194,22 @@ impl Term {
 
     /// Hands bytes to the parser.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
-        if !bytes.is_empty() {
-            self.parser.process(bytes);
+        if bytes.is_empty() {
+            return;
         }
+        let place = Place {
+            size: self.size,
+            cursor: self.cursor_position(),
+            has_whole_margins: self.margins == Margins::whole(self.n_rows()),
+            is_absolute: !self.is_origin,
+        };
+        self.damage.follow(bytes, self.generation, place);
+        self.parser.process(bytes);
     }
 
     /// Hands sequences of our own to the parser.
     pub(super) fn inject(&mut self, text: &str) {
-        self.parser.process(text.as_bytes());
+        self.feed(text.as_bytes());
     }
 
     /// Moves rows that left the top, and bells, from the parser's callbacks to where they belong.
@@ -242,8 +254,15 @@ impl Term {
         self.generation
     }
 
+    /// Whether row `row` may look different than it did at `generation`; never no where it does.
+    pub fn is_touched_since(&self, row: u16, generation: u64) -> bool {
+        self.damage.is_touched_since(row, generation)
+    }
+
+    /// Everything may have changed.
     pub(super) fn touch(&mut self) {
         self.generation += 1;
+        self.damage.touch_all(self.generation);
     }
 
     /// Bytes that wait for the rest of their sequence or character.

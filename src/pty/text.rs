@@ -31,11 +31,32 @@ impl Term {
         let whole = &text[..text.len() - if is_last { scan::utf8_tail(text) } else { 0 }];
         let is_simple = memchr::memchr3(0xef, 0xf0, 0xf3, text).is_none()
             && memchr::memmem::find(text, cluster::JOINER_BYTES).is_none()
-            && std::str::from_utf8(whole).is_ok();
+            && std::str::from_utf8(whole).is_ok_and(|text| !self.wraps_wide(text));
         if is_simple {
             self.note_last(whole);
         }
         is_simple
+    }
+
+    /// Whether a wide character in `text` meets a row with one column left.
+    fn wraps_wide(&self, text: &str) -> bool {
+        let n_cols = usize::from(self.n_cols());
+        let mut col = usize::from(self.cursor_position().1);
+        for c in text.chars() {
+            let width = match c {
+                '\r' => {
+                    col = 0;
+                    continue;
+                }
+                '\t' => 8 - col % 8,
+                _ => c.width().unwrap_or(0),
+            };
+            if width == 2 && col + 1 == n_cols {
+                return true;
+            }
+            col = if col + width > n_cols && c != '\t' { width } else { (col + width).min(n_cols) };
+        }
+        false
     }
 
     /// Remembers the last character with a width, which REP repeats.
@@ -157,6 +178,12 @@ impl Term {
         if width > 0 {
             self.last_char = Some(c);
             self.prepare_cell(out, if width == 2 { 2 } else { 1 });
+        }
+        if width == 2 && self.text.is_autowrap {
+            self.flush_into(out);
+            if self.cursor_position().1 + 1 == self.n_cols() {
+                out.extend_from_slice(style::FILLER.as_bytes());
+            }
         }
         out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
         if width > 0 {

@@ -1,30 +1,14 @@
-//! History and screen as one text: views at any width, plain lines, search.
+//! History and screen as one text: pages of styled lines, plain lines, search.
 //!
-//! Logical lines have absolute numbers: those of history, then those of the screen. A view is anchored
-//! at such a number, so it does not move while new output arrives below, and wrapping happens only
-//! here, at the width that is asked for.
+//! Logical lines have absolute numbers: those of history, then those of the screen. Whoever shows them
+//! is anchored at such a number, so that nothing moves while new output arrives below, and wraps them
+//! with [`wrap`] at the width that is there.
 
+use super::page::LinePage;
 use super::row;
 use super::term::Term;
 use crate::base::grid::{Row, Run};
-
-/// A place to begin a view: a logical line, and a row inside of it at the width of the view.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ViewTop {
-    pub line: u64,
-    pub row: usize,
-}
-
-/// Rows of a scrolled view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct View {
-    /// Where it begins really, after moving into what is kept.
-    pub top: ViewTop,
-    /// At most as many rows as were asked for.
-    pub rows: Vec<Row>,
-    /// How many rows lie below the view; 0 means that it shows the end.
-    pub n_rows_below: usize,
-}
+use std::ops::Range;
 
 /// Plain lines from a cursor on, for `terminal read`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,10 +31,27 @@ pub struct Match {
     pub n_cols: usize,
 }
 
+/// What one look through a part of the lines found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Found {
+    /// In order.
+    pub matches: Vec<Match>,
+    /// The first line that was looked at; older ones are for the next look.
+    pub from: u64,
+    /// The oldest line there is.
+    pub oldest: u64,
+}
+
+/// Lines and bytes of text that one look through history takes at most.
+const MAX_SEARCH_LINES: u64 = 2_000;
+const MAX_SEARCH_BYTES: usize = 1 << 20;
+
 /// All logical lines; those of the screen are read once.
 struct Lines<'a> {
     term: &'a Term,
     screen: Vec<Vec<Run>>,
+    /// The line and column of the cursor.
+    cursor: (u64, usize),
 }
 
 impl Lines<'_> {
@@ -77,37 +78,40 @@ impl Lines<'_> {
             None => self.runs(number).iter().map(|run| run.text.as_str()).collect(),
         }
     }
-
-    /// Rows that a line takes; only long lines have to be wrapped to know.
-    fn n_rows(&self, number: u64, width: usize) -> usize {
-        let is_kept = number < self.term.history.numbers().end;
-        if is_kept && self.term.history.n_cols(number) <= width {
-            return 1;
-        }
-        wrap(&self.runs(number), width).len()
-    }
 }
 
 impl Term {
-    /// A view of `n_rows` rows whose end lies `offset` rows above the end of the screen.
-    pub fn history_view(&self, offset: usize, n_rows: u16, width: u16) -> View {
+    /// Up to `limit` styled lines from number `from` on, and no more than about `n_bytes` bytes of
+    /// them; without `from` those at the end, with the whole screen among them.
+    pub fn line_page(&self, from: Option<u64>, limit: usize, n_bytes: usize) -> LinePage {
         let lines = self.lines();
-        let end = ViewTop { line: lines.end(), row: 0 };
-        let n_back = offset.saturating_add(n_rows.into());
-        let top = moved(&lines, end, -i64::try_from(n_back).unwrap_or(i64::MAX), width.max(2).into());
-        view(&lines, top, n_rows.into(), width.max(2).into())
-    }
-
-    /// A view of `n_rows` rows that begins `delta` rows below `top` (above it where negative). It stays
-    /// inside of what is kept, and never shows less than a full view where there is one.
-    pub fn view_from(&self, top: ViewTop, delta: i64, n_rows: u16, width: u16) -> View {
-        let lines = self.lines();
-        let width = usize::from(width.max(2));
-        let end = ViewTop { line: lines.end(), row: 0 };
-        let lowest = moved(&lines, end, -i64::from(n_rows), width);
-        let first = ViewTop { line: lines.first(), row: 0 };
-        let top = moved(&lines, top.clamp(first, end), delta, width).min(lowest);
-        view(&lines, top, n_rows.into(), width)
+        let (oldest, screen, end) = (lines.first(), self.history.numbers().end, lines.end());
+        let first = match from {
+            Some(from) => from.clamp(oldest, end),
+            None => {
+                let mut first = screen.min(end.saturating_sub(1));
+                let mut n_left = n_bytes;
+                while first > oldest && end - first < limit as u64 && n_left > 0 {
+                    first -= 1;
+                    n_left = n_left.saturating_sub(self.history.n_bytes_of(first));
+                }
+                first
+            }
+        };
+        let mut page = LinePage { first, oldest, screen, end, cursor: lines.cursor, ..LinePage::default() };
+        let mut n_taken = 0;
+        for number in first..end {
+            let is_full = page.lines.len() >= limit || n_taken >= n_bytes;
+            if is_full && (from.is_some() || number < screen) {
+                break;
+            }
+            n_taken += self.history.n_bytes_of(number);
+            page.lines.push(lines.runs(number));
+        }
+        if from.is_none() {
+            page.prompts = self.history.prompts().filter(|line| (oldest..end).contains(line)).collect();
+        }
+        page
     }
 
     /// Up to `limit` plain lines from number `from` on: history, then the main screen up to its last
@@ -126,27 +130,25 @@ impl Term {
         TextLines { first, lines: texts.collect(), oldest, end }
     }
 
-    /// Where `needle` occurs, the newest first, at most `limit` times. Capitals matter only if the
-    /// needle has any.
-    pub fn search(&self, needle: &str, limit: usize) -> Vec<Match> {
-        let is_exact = needle.chars().any(char::is_uppercase);
-        let folded = |text: String| if is_exact { text } else { text.to_lowercase() };
-        let needle = folded(needle.to_owned());
-        if needle.is_empty() {
-            return Vec::new();
-        }
+    /// Where `needle` occurs in the lines before `until`, the newest of them first, as far as one look
+    /// goes. Capitals matter only if the needle has any.
+    pub fn search(&self, needle: &str, until: u64) -> Found {
         let lines = self.lines();
-        let mut found = Vec::new();
-        for number in (lines.first()..lines.end()).rev() {
-            if found.len() >= limit {
-                break;
-            }
-            if folded(lines.text(number)).contains(&needle) {
-                let in_line = matches_in(&lines.runs(number), &needle, number, is_exact);
-                found.extend(in_line.into_iter().rev());
+        let oldest = lines.first();
+        let until = until.clamp(oldest, lines.end());
+        let least = until.saturating_sub(MAX_SEARCH_LINES).max(oldest);
+        let needle = Needle::new(needle);
+        let mut found = Found { from: until, oldest, ..Found::default() };
+        let mut n_bytes = 0;
+        while found.from > least && n_bytes < MAX_SEARCH_BYTES {
+            found.from -= 1;
+            let text = lines.text(found.from);
+            n_bytes += text.len();
+            if needle.is_in(&text) {
+                found.matches.extend(needle.matches(&lines.runs(found.from), found.from).into_iter().rev());
             }
         }
-        found.truncate(limit);
+        found.matches.reverse();
         found
     }
 
@@ -158,63 +160,30 @@ impl Term {
             screen.push(self.history.open_runs());
             goes_on = !is_alt;
         }
+        let at = self.cursor();
+        let mut cursor = (0, 0);
         for number in 0..self.n_rows() {
             // Our own bytes always decode; a row that would not is shown empty.
             let row = row::decode(&self.encoded_row(number)).unwrap_or_default();
-            match screen.last_mut() {
-                Some(line) if goes_on => line.extend(row.runs),
-                _ => screen.push(row.runs),
+            if !goes_on {
+                screen.push(Vec::new());
+            }
+            if let Some(line) = screen.last_mut() {
+                let n_before: usize = line.iter().map(Run::width).sum();
+                line.extend(row.runs);
+                if number == at.row {
+                    cursor = (screen.len() as u64 - 1, n_before + usize::from(at.col));
+                }
             }
             goes_on = row.is_wrapped && !is_alt;
         }
-        Lines { term: self, screen }
+        cursor.0 += self.history.numbers().end;
+        Lines { term: self, screen, cursor }
     }
-}
-
-fn moved(lines: &Lines<'_>, mut top: ViewTop, delta: i64, width: usize) -> ViewTop {
-    let mut n_left = usize::try_from(delta.unsigned_abs()).unwrap_or(usize::MAX);
-    if delta < 0 {
-        while n_left > top.row {
-            if top.line <= lines.first() {
-                return ViewTop { line: lines.first(), row: 0 };
-            }
-            n_left -= top.row;
-            top.line -= 1;
-            top.row = lines.n_rows(top.line, width);
-        }
-        top.row -= n_left;
-        return top;
-    }
-    while n_left > 0 && top.line < lines.end() {
-        let n_rest = lines.n_rows(top.line, width).saturating_sub(top.row);
-        if n_left < n_rest {
-            top.row += n_left;
-            return top;
-        }
-        n_left -= n_rest;
-        top = ViewTop { line: top.line + 1, row: 0 };
-    }
-    top
-}
-
-fn view(lines: &Lines<'_>, top: ViewTop, n_rows: usize, width: usize) -> View {
-    let mut rows = Vec::new();
-    let mut n_rows_below = 0;
-    for number in top.line..lines.end() {
-        if rows.len() >= n_rows {
-            n_rows_below += lines.n_rows(number, width);
-            continue;
-        }
-        let n_skipped = if number == top.line { top.row } else { 0 };
-        rows.extend(wrap(&lines.runs(number), width).into_iter().skip(n_skipped));
-        n_rows_below += rows.len().saturating_sub(n_rows);
-        rows.truncate(n_rows);
-    }
-    View { top, rows, n_rows_below }
 }
 
 /// Breaks a line into rows of `width` columns, at least one. A wide cell is never split.
-fn wrap(runs: &[Run], width: usize) -> Vec<Row> {
+pub fn wrap(runs: &[Run], width: usize) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut row = Row::default();
     let mut n_cols = 0;
@@ -241,30 +210,55 @@ fn wrap(runs: &[Run], width: usize) -> Vec<Row> {
     rows
 }
 
-fn matches_in(runs: &[Run], needle: &str, line: u64, is_exact: bool) -> Vec<Match> {
-    // The folded text may have other lengths than the line, so columns are kept beside each byte.
-    let mut text = String::new();
-    let mut cols = Vec::new();
-    let mut col = 0;
-    for (cell, width) in runs.iter().flat_map(Run::cells) {
-        if is_exact {
-            text.push_str(cell)
-        } else {
-            text.push_str(&cell.to_lowercase())
-        }
-        cols.resize(text.len(), col);
-        col += usize::from(width);
+/// What is searched for. Capitals matter only if there are any in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needle {
+    text: String,
+    is_exact: bool,
+}
+
+impl Needle {
+    /// The needle of a text as a person wrote it.
+    pub fn new(text: &str) -> Self {
+        let is_exact = text.chars().any(char::is_uppercase);
+        Self { text: if is_exact { text.to_owned() } else { text.to_lowercase() }, is_exact }
     }
-    cols.push(col);
-    let col_at = |byte: usize| cols.get(byte).copied().unwrap_or(col);
-    let starts = text.match_indices(needle).map(|(start, _)| start);
-    starts
-        .map(|start| {
-            let first = col_at(start);
-            let past = (start + needle.len()..=text.len()).map(col_at).find(|col| *col > first);
-            Match { line, col: first, n_cols: past.unwrap_or(col).max(first + 1) - first }
-        })
-        .collect()
+
+    fn is_in(&self, text: &str) -> bool {
+        !self.text.is_empty()
+            && (if self.is_exact {
+                text.contains(&self.text)
+            } else {
+                text.to_lowercase().contains(&self.text)
+            })
+    }
+
+    /// The places in a line, in order.
+    pub fn matches(&self, runs: &[Run], line: u64) -> Vec<Match> {
+        if self.text.is_empty() {
+            return Vec::new();
+        }
+        // The folded text may have other lengths than the line, so columns are kept beside each byte.
+        let mut text = String::new();
+        let mut cols: Vec<Range<usize>> = Vec::new();
+        let mut col = 0;
+        for (cell, width) in runs.iter().flat_map(Run::cells) {
+            if self.is_exact {
+                text.push_str(cell);
+            } else {
+                text.push_str(&cell.to_lowercase());
+            }
+            let past = col + usize::from(width);
+            cols.resize(text.len(), col..past);
+            col = past;
+        }
+        let place = |start: usize| {
+            let first = cols.get(start)?.start;
+            let past = cols.get(start + self.text.len() - 1)?.end;
+            Some(Match { line, col: first, n_cols: past - first })
+        };
+        text.match_indices(&self.text).filter_map(|(start, _)| place(start)).collect()
+    }
 }
 
 #[cfg(test)]
@@ -281,26 +275,23 @@ mod tests {
         term
     }
 
-    fn texts(view: &View) -> Vec<String> {
-        view.rows.iter().map(Row::text).collect()
+    fn texts(page: &LinePage) -> Vec<String> {
+        page.lines.iter().map(|runs| runs.iter().map(|run| run.text.as_str()).collect()).collect()
     }
 
     #[test]
-    fn a_view_scrolls_over_history_and_screen_and_stays_put_under_output() {
+    fn pages_begin_where_they_are_asked_to_and_the_last_one_has_the_whole_screen() {
         let mut term = numbered(20, 20);
-        let end = term.history_view(0, 3, 20);
-        assert_eq!(
-            (texts(&end), end.n_rows_below),
-            (vec!["line 17".into(), "line 18".into(), "line 19".into()], 0)
-        );
-        let up = term.history_view(10, 3, 20);
-        assert_eq!((texts(&up)[0].as_str(), up.n_rows_below), ("line 7", 10));
+        let page = term.line_page(Some(3), 2, 1 << 20);
+        assert_eq!((page.first, texts(&page)), (3, vec!["line 3".to_owned(), "line 4".to_owned()]));
+        assert_eq!((page.oldest, page.screen, page.end, page.cursor), (0, 16, 20, (19, 7)));
+        assert_eq!(term.line_page(Some(3), 99, 1).lines.len(), 1, "never less than a line");
+        for (limit, first) in [(1, 16), (6, 14), (99, 0)] {
+            let last = term.line_page(None, limit, 1 << 20);
+            assert_eq!((last.first, last.first + last.lines.len() as u64), (first, 20), "{limit}");
+        }
         term.process(b"\r\nmore\r\nand more");
-        let same = term.view_from(up.top, 0, 3, 20);
-        assert_eq!((texts(&same), same.n_rows_below), (texts(&up), 12));
-        assert_eq!(texts(&term.view_from(up.top, 2, 3, 20))[0], "line 9");
-        assert_eq!(texts(&term.view_from(up.top, -100, 3, 20))[0], "line 0");
-        assert_eq!(term.view_from(up.top, 100, 3, 20).n_rows_below, 0);
+        assert_eq!(texts(&term.line_page(Some(3), 2, 1 << 20)), texts(&page));
     }
 
     #[test]
@@ -309,13 +300,42 @@ mod tests {
         term.process("0123456789abcdef日本語xyz\r\n\r\n\r\n\r\n".as_bytes());
         assert_eq!(term.history().numbers(), 0..1);
         assert_eq!(term.text_lines(0, 9).lines[0], "0123456789abcdef日本語xyz");
-        let wide = term.history_view(4, 1, 80);
-        assert_eq!(texts(&wide), ["0123456789abcdef日本語xyz"]);
-        let narrow = term.view_from(ViewTop { line: 0, row: 0 }, 0, 4, 7);
-        assert_eq!(texts(&narrow), ["0123456", "789abcd", "ef日本", "語xyz"]);
-        let inside = term.view_from(ViewTop { line: 0, row: 0 }, 2, 2, 7);
-        assert_eq!(texts(&inside), ["ef日本", "語xyz"]);
-        assert_eq!(inside.top, ViewTop { line: 0, row: 2 });
+        let page = term.line_page(Some(0), 1, 1 << 20);
+        let rows = |width| -> Vec<String> { wrap(&page.lines[0], width).iter().map(Row::text).collect() };
+        assert_eq!(rows(80), ["0123456789abcdef日本語xyz"]);
+        assert_eq!(rows(7), ["0123456", "789abcd", "ef日本", "語xyz"]);
+    }
+
+    #[test]
+    fn a_line_goes_on_with_a_wide_character_that_had_no_room() {
+        let text = "a日本語日本語日本語日本語日本語 end";
+        for n_cols in 4..14 {
+            for n_lines in [1, 9] {
+                let mut term = numbered(0, n_cols);
+                for _ in 0..n_lines {
+                    term.process(format!("{text}\r\n").as_bytes());
+                }
+                let lines = |term: &Term| term.text_lines(0, 99).lines;
+                let expected = vec![text.to_owned(); n_lines];
+                assert_eq!(lines(&term), expected, "{n_cols} columns");
+                term.resize(TermSize::clamped(4, 17));
+                assert_eq!(lines(&term), expected, "{n_cols} columns, then 17");
+                term.resize(TermSize::clamped(5, n_cols));
+                assert_eq!(lines(&term), expected, "{n_cols} columns again");
+                let mut again = Term::new(term.size(), TermConfig::default());
+                again.process(&term.keyframe());
+                assert_eq!(again.screen_text(), term.screen_text());
+            }
+        }
+    }
+
+    #[test]
+    fn the_cursor_is_known_by_line_and_column_of_the_text() {
+        let mut term = numbered(0, 10);
+        term.process(b"a\r\n0123456789abc");
+        assert_eq!(term.line_page(None, 9, 1 << 20).cursor, (1, 13));
+        term.process(b"\r\n\r\n\r\n$ ");
+        assert_eq!(term.line_page(None, 9, 1 << 20).cursor, (4, 2));
     }
 
     #[test]
@@ -339,13 +359,32 @@ mod tests {
     fn search_finds_columns_in_long_wide_and_styled_lines() {
         let mut term = numbered(0, 10);
         term.process("日本語 \x1b[31mNee\x1b[32mdle\x1b[m and needle\r\n\r\n\r\n\r\n\r\n".as_bytes());
-        assert_eq!(
-            term.search("needle", 9),
-            [Match { line: 0, col: 18, n_cols: 6 }, Match { line: 0, col: 7, n_cols: 6 }]
-        );
-        assert_eq!(term.search("Needle", 9), [Match { line: 0, col: 7, n_cols: 6 }]);
-        assert_eq!(term.search("本", 9), [Match { line: 0, col: 2, n_cols: 2 }]);
-        assert_eq!(term.search("needle", 1).len(), 1);
-        assert!(term.search("", 9).is_empty());
+        let at = |col, n_cols| Match { line: 0, col, n_cols };
+        let search = |needle| term.search(needle, u64::MAX).matches;
+        assert_eq!(search("needle"), [at(7, 6), at(18, 6)]);
+        assert_eq!(search("Needle"), [at(7, 6)]);
+        assert_eq!(search("本語 "), [at(2, 5)]);
+        assert!(search("").is_empty());
+    }
+
+    #[test]
+    fn a_long_history_is_searched_in_several_looks_from_the_end_on() {
+        let mut term = numbered(5_000, 20);
+        let (mut until, mut n_looks, mut all) = (u64::MAX, 0, Vec::new());
+        loop {
+            let found = term.search("line 4", until);
+            n_looks += 1;
+            all.splice(0..0, found.matches);
+            until = found.from;
+            if until <= found.oldest {
+                break;
+            }
+        }
+        let lines: Vec<u64> = all.iter().map(|found| found.line).collect();
+        let expected = (0..5_000_u64).filter(|n| n.to_string().starts_with('4'));
+        assert_eq!(lines, expected.collect::<Vec<_>>());
+        assert_eq!(n_looks, 3);
+        term.process(b"\r\n");
+        assert_eq!(term.search("line 4999", 5_000).matches.len(), 1);
     }
 }

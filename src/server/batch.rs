@@ -15,6 +15,7 @@ use crate::store::rows::Row;
 use crate::store::tx::{Touched, Tx};
 use crate::store::{Store, StoreError};
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Answers that go out once everything before them is durable.
 type Replies = Vec<(Reply, Result<Value, ErrorBody>)>;
@@ -31,6 +32,10 @@ pub struct Batch {
     effects: Vec<OpenEffect>,
     /// What changed since waiting calls were last asked.
     pub news: News,
+    /// Terminals whose agent came to rest.
+    pub idle: BTreeSet<TerminalId>,
+    /// Names of tables with changed rows, in the whole batch.
+    pub touched: BTreeSet<&'static str>,
     pub live: Vec<LiveRow>,
     pub replies: Replies,
     pub acts: Vec<Act>,
@@ -102,13 +107,18 @@ impl Batch {
         self.gone_effects
             .extend(tx.touched().iter().filter(is_gone_effect).map(|touched| touched.key.clone()));
         self.news.tables.extend(tx.touched().iter().map(|touched| touched.table));
+        self.touched.extend(tx.touched().iter().map(|touched| touched.table));
+        self.news.tables.extend(tx.cleared());
+        self.news.has_events |= !left.events.is_empty();
         self.change.rows.extend(views.rows);
         self.change.gone.extend(views.gone);
         self.change.events.extend(left.events);
         self.effects.extend(left.effects);
         self.fenced.extend(left.acts.iter().filter_map(|act| match act {
             Act::CancelWaits { run } => Some(run.clone()),
-            Act::Type { .. } | Act::Prompt { .. } => None,
+            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } | Act::Focus { .. } | Act::Refresh => {
+                None
+            }
         }));
         self.acts.extend(left.acts);
         self.held = Some(tx);

@@ -1,6 +1,6 @@
 //! What the engine is told: everything that may change the rows comes through here, in one order.
 
-use crate::base::id::{EffectId, TerminalId};
+use crate::base::id::{EffectId, MessageId, TerminalId};
 use crate::model::effect::Outcome;
 use crate::model::terminal::ProcessEnd;
 use crate::ops::cx::CallerFacts;
@@ -24,6 +24,9 @@ pub struct CallCommand {
     pub params: Value,
     pub request_id: Option<String>,
     pub caller: CallerFacts,
+    /// Its caller stays until the answer comes. One that does not is answered as soon as the call is
+    /// durable, also where it would have to wait.
+    pub is_awaited: bool,
     pub reply: Reply,
 }
 
@@ -52,6 +55,21 @@ pub enum Command {
     /// What a terminal shows about its agent changed; nothing is stored of it.
     LiveChanged {
         terminal: TerminalId,
+    },
+    /// Calls may have come as files.
+    LookIntoSpool,
+    /// A call that came as a file was refused, and its sender is gone.
+    SpoolRefused {
+        refused: Box<super::spool::Refused>,
+        reply: Reply,
+    },
+    /// The agent in a terminal came to rest; it may have mail.
+    Idle {
+        terminal: TerminalId,
+    },
+    /// A line about these messages was not typed: the agent was not at rest any more.
+    NudgeRefused {
+        messages: Vec<MessageId>,
     },
     /// A screen attached and wants a snapshot, then every change.
     Attach(super::hub::Subscriber),

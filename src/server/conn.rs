@@ -4,10 +4,13 @@
 //! the client goes, its jobs go with it, and so does whatever the engine kept waiting for it.
 
 use super::command::{CallCommand, Command};
+use super::history;
 use super::host::{Host, ScreenCount};
 use super::hub::{self, Bytes, QUEUE, Subscriber};
+use super::outlet::{self, Outlet, Watched};
 use super::peer;
 use super::screens::Screens;
+use super::terminals::Terminals;
 use super::writer::{Behind, Writer};
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
@@ -21,11 +24,11 @@ use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
 use crate::proto::server::HostCall;
 use crate::pty::event::TermEvent;
 use serde_json::Value;
+use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::Interest;
 use tokio::net::UnixStream;
-use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
@@ -44,17 +47,21 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
         return;
     }
     let pid = peer.pid().and_then(|pid| u32::try_from(pid).ok());
-    let (mut read, write) = stream.into_split();
+    let Some(stream) = stream.into_std().or_log("take a client in").map(Arc::new) else { return };
+    let read = outlet::listening(Arc::clone(&stream), Interest::READABLE);
+    let Some(read) = read.or_log("listen to a client") else { return };
     let (out, queue) = mpsc::channel(QUEUE);
-    let screens = Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone()));
+    let outlet = Arc::new(Outlet::new(stream));
+    let screens =
+        Arc::new(Screens::new(Arc::clone(&host.terminals), host.inbox.clone(), Arc::clone(&outlet)));
     let behind = Arc::new(Behind::default());
-    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), Arc::clone(&behind));
-    let writer = tokio::spawn(writer.run(write));
+    let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), outlet, Arc::clone(&behind));
+    let writer = tokio::spawn(writer.run());
     let mut client = Client { host, pid, out, jobs: JoinSet::new(), screens, behind, count: None };
     let mut decoder = Decoder::default();
     loop {
         let frame = tokio::select! {
-            frame = next_frame(&mut read, &mut decoder) => frame,
+            frame = next_frame(&read, &mut decoder) => frame,
             _ = closing.changed() => break,
             Some(_) = client.jobs.join_next(), if !client.jobs.is_empty() => continue,
         };
@@ -75,13 +82,15 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
 
 /// The next frame; None when the client is gone or talks nonsense. Nothing is lost when it is dropped
 /// while it waits.
-async fn next_frame(read: &mut OwnedReadHalf, decoder: &mut Decoder) -> Option<Frame> {
+async fn next_frame(socket: &Watched, decoder: &mut Decoder) -> Option<Frame> {
     let mut buffer = [0_u8; 16 << 10];
     loop {
         if let Some(frame) = decoder.next_frame().or_log("a client talks nonsense")? {
             return Some(frame);
         }
-        let n_read = read.read(&mut buffer).await.ok().filter(|n_read| *n_read > 0)?;
+        let mut ready = socket.readable().await.ok()?;
+        let Ok(read) = ready.try_io(|socket| (&**socket.get_ref()).read(&mut buffer)) else { continue };
+        let n_read = read.ok().filter(|n_read| *n_read > 0)?;
         decoder.push(buffer.get(..n_read).unwrap_or_default());
     }
 }
@@ -113,11 +122,19 @@ impl Client {
                 self.screens.input(&terminal, event).await;
                 Some(())
             }
-            ClientFrame::View(view) => {
-                for frame in self.screens.show(view) {
-                    self.send(&frame).await?;
-                }
+            ClientFrame::Host(facts) => {
+                self.screens.set_host_facts(&facts);
                 Some(())
+            }
+            ClientFrame::View(view) => {
+                self.screens.show(view);
+                Some(())
+            }
+            ClientFrame::Lines(wish) => {
+                self.look_back(move |terminals| history::lines(terminals, wish)).await
+            }
+            ClientFrame::Search(wish) => {
+                self.look_back(move |terminals| history::search(terminals, wish)).await
             }
         }
     }
@@ -125,6 +142,25 @@ impl Client {
     async fn send(&self, frame: &ServerFrame) -> Option<()> {
         let bytes = hub::encode(frame)?;
         self.out.send(bytes).await.ok()
+    }
+
+    /// Answers a question about history beside everything else: reading a journal takes a while.
+    async fn look_back(
+        &mut self,
+        look: impl FnOnce(&Terminals) -> ServerFrame + Send + 'static,
+    ) -> Option<()> {
+        while self.jobs.len() >= MAX_OPEN_CALLS {
+            self.jobs.join_next().await;
+        }
+        let (terminals, out) = (Arc::clone(&self.host.terminals), self.out.clone());
+        self.jobs.spawn(async move {
+            let looked = tokio::task::spawn_blocking(move || hub::encode(&look(&terminals))).await;
+            if let Some(bytes) = looked.or_log("look into history").flatten() {
+                // A closed queue means that the client is gone, and this job with it.
+                drop(out.send(bytes).await);
+            }
+        });
+        Some(())
     }
 
     async fn request(&mut self, request: Request) -> Option<()> {
@@ -160,7 +196,7 @@ impl Client {
         }
         let (id, count) = self.host.count_screen();
         self.count = Some(count);
-        self.screens.set_host_facts(attach.host);
+        self.screens.set_host_facts(&attach.host);
         self.behind.set_id(id);
         self.send(&ServerFrame::Attached { runtime_id: self.host.runtime_id.clone() }).await?;
         self.jobs.spawn(notices(self.host.terminals.notices(), self.out.clone()));
@@ -253,7 +289,7 @@ impl Job {
         let caller = self.caller(&request, call.needs_place()).await;
         let (reply, answer) = oneshot::channel();
         let Request { params, request_id, .. } = request;
-        let command = CallCommand { call, params, request_id, caller, reply };
+        let command = CallCommand { call, params, request_id, caller, is_awaited: true, reply };
         self.host.inbox.send(Command::Call(Box::new(command))).await.ok()?;
         answer.await.ok()
     }
@@ -268,8 +304,7 @@ impl Job {
                 .flatten(),
             None => None,
         };
-        let credential = origin.env_handle.clone().unwrap_or_else(|| String::from("user"));
-        CallerFacts { origin, ancestry, place, credential, is_screen: self.is_screen, preview: None }
+        CallerFacts { ancestry, place, is_screen: self.is_screen, ..CallerFacts::of_origin(origin) }
     }
 }
 

@@ -8,11 +8,15 @@
 //!
 //! It never blocks on anything but its inbox and the disk.
 
+mod nudge;
+mod watch;
+
 use super::batch::{Batch, Done};
 use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
 use super::fault::{self, Point};
 use super::hub::{Hub, Snapshot, Subscriber};
+use super::spool::{Found, Refused, Spool, Unreadable};
 use super::terminals::{Recovered, Terminals};
 use super::waits::{self, Waiting, Waits};
 use super::world::LiveWorld;
@@ -24,10 +28,12 @@ use crate::model::effect::{Effect, OpenEffect};
 use crate::model::run::Run;
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
-use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
+use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wait, Wake};
 use crate::ops::error::{OpError, store_body};
 use crate::ops::invariants;
+use crate::ops::mail::spooled;
 use crate::proto::error::ErrorBody;
+use crate::proto::screen::ServerFrame;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
 use crate::store::Store;
@@ -49,9 +55,11 @@ pub struct Engine {
     pub runtime_id: String,
     pub terminals: Arc<Terminals>,
     pub effects: Effects,
+    spool: Arc<Spool>,
     ids: Box<dyn IdSource>,
     hub: Hub,
     waits: Waits,
+    watch: watch::Watch,
     stopping: Option<(ServerStop, Reply)>,
 }
 
@@ -81,6 +89,7 @@ impl Engine {
         runtime_id: String,
         terminals: Arc<Terminals>,
         effects: Effects,
+        spool: Arc<Spool>,
     ) -> Self {
         Self {
             store,
@@ -89,9 +98,11 @@ impl Engine {
             runtime_id,
             terminals,
             effects,
+            spool,
             ids: Box::new(SystemIds),
             hub: Hub::default(),
             waits: Waits::default(),
+            watch: watch::Watch::default(),
             stopping: None,
         }
     }
@@ -118,6 +129,12 @@ impl Engine {
         let (starts, others): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|open| matches!(open.effect, Effect::SpawnTerminal { .. }));
         starts.into_iter().chain(others).for_each(|effect| self.begin(effect));
+        // Whoever reported while there was no server did so before anybody who can connect now.
+        let mut kept = Batch::default();
+        self.look_into_spool(&mut kept);
+        if self.finish(kept).is_none() {
+            return self.end(Ended::Failed);
+        }
         loop {
             let first = match self.next(&mut inbox, runtime) {
                 Next::Command(command) => Some(command),
@@ -136,6 +153,8 @@ impl Engine {
             }
             self.wake_due(&mut batch);
             self.wake_concerned(&mut batch);
+            self.look_after(&mut batch);
+            self.nudge(&mut batch);
             if self.finish(batch).is_none() {
                 return self.end(Ended::Failed);
             }
@@ -148,7 +167,7 @@ impl Engine {
     }
 
     fn next(&self, inbox: &mut mpsc::Receiver<Command>, runtime: &tokio::runtime::Handle) -> Next {
-        let received = match self.waits.next_deadline() {
+        let received = match self.next_due() {
             None => Ok(inbox.blocking_recv()),
             Some(deadline) => {
                 let wait = deadline.saturating_duration_since(Instant::now());
@@ -171,6 +190,8 @@ impl Engine {
                 self.note(batch, "record an outcome", |cx| advance::outcome(cx, &effect, outcome));
             }
             Command::ProcessEnded { terminal, end } => {
+                // What it said last came before its end.
+                self.look_into_spool(batch);
                 let collected = self.note(batch, "record the end of a process", |cx| {
                     advance::process_ended(cx, &terminal, end)
                 });
@@ -188,43 +209,82 @@ impl Engine {
                 batch.live.extend(self.terminals.live_row(&terminal));
                 batch.news.live.insert(terminal);
             }
+            Command::LookIntoSpool => self.look_into_spool(batch),
+            Command::SpoolRefused { refused, reply } => {
+                let Refused { call, error, caller } = *refused;
+                let kept = self.transact(batch, caller, |cx| {
+                    spooled::refused(cx, &call, &error).map(|()| Keep::Commit(Value::Null))
+                });
+                batch.replies.push((reply, kept));
+            }
+            Command::Idle { terminal } => drop(batch.idle.insert(terminal)),
+            Command::NudgeRefused { messages } => {
+                self.note(batch, "take a nudge back", |cx| crate::ops::nudge::refused(cx, &messages));
+            }
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
             Command::Stop { stop, reply } => self.stopping = Some((stop, reply)),
         }
     }
 
+    /// Takes in what came as files.
+    fn look_into_spool(&mut self, batch: &mut Batch) {
+        let Found { calls, unreadable } = self.spool.take_in();
+        for Unreadable { path, why } in unreadable {
+            self.note(batch, "tell of a file that is no call", |cx| spooled::unreadable(cx, &path, &why));
+        }
+        calls.into_iter().for_each(|call| self.call(batch, call));
+    }
+
     /// Runs a verb, or lets it wait.
     fn call(&mut self, batch: &mut Batch, command: CallCommand) {
-        let CallCommand { call, params, request_id, caller, reply } = command;
+        let CallCommand { call, params, request_id, caller, is_awaited, reply } = command;
         if reply.is_closed() {
             // Its caller left before anything was done, so nothing is.
             return;
         }
         let (kind, method) = (call.kind(), call.method());
         let id = request_id.as_deref();
-        let work = |cx: &mut Cx<'_>| {
-            crate::ops::handle(cx, call, id, &params).map(|answer| match answer {
-                Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
-                Answer::Preview(_) => Keep::Abort(answer),
-            })
-        };
+        let work = |cx: &mut Cx<'_>| crate::ops::handle(cx, call, id, &params).map(keep_unless_asked_again);
         let answer = match kind {
             CallKind::Read => self.read(batch, caller.clone(), work),
             CallKind::Mutation => self.transact(batch, caller.clone(), work),
         };
+        let answer = match answer {
+            Ok(Answer::Look(look)) => match AnyCall::decode(method, params.clone()) {
+                Ok(call) => {
+                    let command = CallCommand { call, params, request_id, caller, is_awaited, reply };
+                    return self.effects.look(look, command);
+                }
+                Err(error) => Err(error),
+            },
+            other => other,
+        };
+        let request_id = if kind == CallKind::Mutation { request_id } else { None };
+        if let (Ok(Answer::Wait(_)), false) = (&answer, is_awaited) {
+            // What it waits for is in its receipt; whoever asks again under its id goes on waiting.
+            return batch.replies.push((reply, Ok(Value::Null)));
+        }
+        self.settle(batch, answer, request_id, caller, reply);
+    }
+
+    fn settle(
+        &mut self,
+        batch: &mut Batch,
+        answer: Result<Answer, ErrorBody>,
+        request_id: Option<String>,
+        caller: CallerFacts,
+        reply: Reply,
+    ) {
         match answer {
             Ok(Answer::Done(result)) => batch.replies.push((reply, Ok(result))),
-            Ok(Answer::Preview(wish)) => match AnyCall::decode(method, params.clone()) {
-                Ok(call) => {
-                    self.effects.preview(wish, CallCommand { call, params, request_id, caller, reply });
-                }
-                Err(error) => batch.replies.push((reply, Err(error))),
-            },
             Ok(Answer::Wait(wait)) => {
                 let due = waits::due(&wait, self.clock.now());
-                let request_id = request_id.filter(|_| kind == CallKind::Mutation);
                 self.waits.add(Waiting { wait, due, request_id, caller, reply });
+            }
+            Ok(Answer::Look(look)) => {
+                let bug = OpError::Bug(format!("a waiting call wants to see {look:?}"));
+                batch.replies.push((reply, Err(bug.into())));
             }
             Err(error) => batch.replies.push((reply, Err(error))),
         }
@@ -270,23 +330,23 @@ impl Engine {
         let answer = self.transact(batch, caller.clone(), |cx| {
             crate::ops::handle_wake(cx, again, wake, id).map(|answer| match answer {
                 Answer::Done(_) => Keep::Commit(answer),
-                Answer::Wait(_) | Answer::Preview(_) => Keep::Abort(answer),
+                Answer::Wait(_) | Answer::Look(_) => Keep::Abort(answer),
             })
         });
-        match (answer, wake) {
-            (Ok(Answer::Done(result)), _) => batch.replies.push((reply, Ok(result))),
-            (Ok(Answer::Wait(wait)), Wake::Changed) => {
-                self.waits.add(Waiting { wait, due, request_id, caller, reply });
-            }
-            (Ok(Answer::Wait(wait)), Wake::Deadline) => {
+        // One that only looks again has a new deadline; any other goes on under the one it had.
+        let due_again = |wait: &Wait, now| if wake == Wake::Deadline { waits::due(wait, now) } else { due };
+        match answer {
+            Ok(Answer::Wait(wait))
+                if wake == Wake::Deadline && wait.deadline.is_none_or(|due| due <= self.clock.now()) =>
+            {
                 let bug = OpError::Bug(format!("a call waits past its deadline: {:?}", wait.on));
                 batch.replies.push((reply, Err(bug.into())));
             }
-            (Ok(Answer::Preview(wish)), _) => {
-                let bug = OpError::Bug(format!("a worktree for {} was asked for late", wish.repo_path));
-                batch.replies.push((reply, Err(bug.into())));
+            Ok(Answer::Wait(wait)) => {
+                let due = due_again(&wait, self.clock.now());
+                self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
-            (Err(error), _) => batch.replies.push((reply, Err(error))),
+            other => self.settle(batch, other, request_id, caller, reply),
         }
     }
 
@@ -344,7 +404,12 @@ impl Engine {
         caller: CallerFacts,
         work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
     ) -> Result<R, ErrorBody> {
-        let world = LiveWorld { waiting: self.waits.runs(), terminals: &self.terminals };
+        let world = LiveWorld {
+            waiting: self.waits.runs(),
+            awaited: self.waits.mailboxes(),
+            terminals: &self.terminals,
+            has_screen: !self.hub.is_empty(),
+        };
         let now = self.clock.now();
         let ids = self.ids.as_mut();
         let mut cx = Cx::new(tx, now, ids, &self.rules, &world, &self.runtime_id, caller);
@@ -427,7 +492,7 @@ impl Engine {
     /// Begins an effect with the row of the terminal it is about.
     fn begin(&self, open: OpenEffect) {
         let terminal = match &open.effect {
-            Effect::CreateWorktree(_) => None,
+            Effect::CreateWorktree(_) | Effect::RemoveWorktree(_) => None,
             Effect::SpawnTerminal { terminal_id }
             | Effect::DeliverPrompt { terminal_id, .. }
             | Effect::CloseTerminal { terminal_id } => Some(terminal_id),
@@ -457,13 +522,17 @@ impl Engine {
             // again by the next server.
             inbox.try_send(command).or_log("note what became of a terminal");
         }
+        super::scratch::sweep(self.terminals.state_dir(), &live);
         Ok(())
     }
 
-    fn act(&self, act: Act) {
+    fn act(&mut self, act: Act) {
         match act {
             Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
             Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
+            Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
+            Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
+            Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),
             Act::CancelWaits { .. } => {}
         }
     }
@@ -504,6 +573,14 @@ fn check_invariants(tx: &Tx) -> Result<(), OpError> {
     match breaches.is_empty() {
         true => Ok(()),
         false => Err(OpError::Bug(format!("a rule would be broken: {}", breaches.join("; ")))),
+    }
+}
+
+/// A call that has to see something first is run again, so its first run leaves nothing.
+fn keep_unless_asked_again(answer: Answer) -> Keep<Answer> {
+    match answer {
+        Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
+        Answer::Look(_) => Keep::Abort(answer),
     }
 }
 

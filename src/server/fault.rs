@@ -20,11 +20,15 @@ pub enum Point {
     BeforeOutcome,
     /// The outcome is recorded.
     AfterOutcome,
+    /// A call that came as a file took effect, and its file is still there.
+    SpoolApplied,
+    /// The same, and its answer is written.
+    SpoolAnswered,
 }
 
 impl Point {
-    /// Every point.
-    pub const ALL: &'static [Self] = &[
+    /// The points that a worker's start passes.
+    pub const START: &'static [Self] = &[
         Self::BeforeCommit,
         Self::AfterCommit,
         Self::BeforeEffect,
@@ -32,6 +36,9 @@ impl Point {
         Self::BeforeOutcome,
         Self::AfterOutcome,
     ];
+    /// The points that a call in a file passes.
+    pub const SPOOL: &'static [Self] =
+        &[Self::BeforeCommit, Self::AfterCommit, Self::SpoolApplied, Self::SpoolAnswered];
 
     /// The name in the variable.
     pub fn name(self) -> &'static str {
@@ -42,11 +49,13 @@ impl Point {
             Self::AfterEffect => "after_effect",
             Self::BeforeOutcome => "before_outcome",
             Self::AfterOutcome => "after_outcome",
+            Self::SpoolApplied => "spool_applied",
+            Self::SpoolAnswered => "spool_answered",
         }
     }
 
     fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|point| point.name() == name)
+        [Self::START, Self::SPOOL].concat().into_iter().find(|point| point.name() == name)
     }
 }
 

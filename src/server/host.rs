@@ -1,6 +1,7 @@
 //! What every connection shares, and the calls that the server answers by itself.
 
 use super::command::{Command, Inbox};
+use super::spool::Spool;
 use super::terminals::Terminals;
 use crate::base::code::ErrorCode;
 use crate::proto::error::ErrorBody;
@@ -17,6 +18,7 @@ pub struct Host {
     pub inbox: Inbox,
     pub runtime_id: String,
     pub terminals: Arc<Terminals>,
+    spool: Arc<Spool>,
     pub state_dir: String,
     /// Only processes of this user are served.
     pub uid: u32,
@@ -40,11 +42,12 @@ impl Host {
         inbox: Inbox,
         runtime_id: String,
         terminals: Arc<Terminals>,
+        spool: Arc<Spool>,
         state_dir: String,
         uid: u32,
     ) -> Self {
         let (n_screens, next_subscriber) = (AtomicUsize::new(0), AtomicU64::new(1));
-        Self { inbox, runtime_id, terminals, state_dir, uid, n_screens, next_subscriber }
+        Self { inbox, runtime_id, terminals, spool, state_dir, uid, n_screens, next_subscriber }
     }
 
     /// Counts one more screen and gives it a number.
@@ -62,6 +65,7 @@ impl Host {
     }
 
     fn status(&self) -> Status {
+        let spooled = self.spool.count();
         let n_clients = self.n_screens.load(Ordering::Relaxed);
         let window = if n_clients > 0 { "available" } else { "openable" };
         Status {
@@ -71,17 +75,13 @@ impl Host {
                 pid: Some(std::process::id()),
                 desktop_window_status: window.to_owned(),
             },
-            runtime: Runtime {
-                state: String::from("ready"),
-                reachable: true,
-                runtime_id: Some(self.runtime_id.clone()),
-                app_version: env!("CARGO_PKG_VERSION").to_owned(),
-                capabilities: vec![String::from("orchestration"), String::from("terminals")],
-            },
+            runtime: Runtime::ready(&self.runtime_id),
             graph: Graph { state: String::from("ready") },
             state_dir: self.state_dir.clone(),
             n_terminals: self.terminals.n_live(),
             n_clients,
+            n_queued: spooled.n_queued,
+            n_rejected: spooled.n_rejected,
         }
     }
 

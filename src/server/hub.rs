@@ -57,7 +57,17 @@ impl Hub {
         if self.subscribers.is_empty() {
             return;
         }
-        let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) else { return };
+        self.tell(&ServerFrame::Change(Box::new(change)));
+    }
+
+    /// The numbers of all screens.
+    pub fn ids(&self) -> Vec<u64> {
+        self.subscribers.iter().map(|one| one.id).collect()
+    }
+
+    /// Sends a frame to every screen that keeps up.
+    pub fn tell(&self, frame: &ServerFrame) {
+        let Some(bytes) = encode(frame) else { return };
         for subscriber in &self.subscribers {
             if !subscriber.is_behind.load(Ordering::Acquire) {
                 send(subscriber, &bytes);

@@ -1,8 +1,9 @@
 //! The daemon: the only async, the only owner of live things.
 //!
 //! Started on demand, detached, one per state directory ([`boot`]). [`engine`] is the single writer
-//! on a thread of its own; [`conn`] serves clients on a small async runtime; each terminal has a
-//! thread ([`terminals`]); effects run on threads of their own ([`effects`]) and come back to the
+//! on a thread of its own; [`conn`] serves clients on the asynchronous main thread; each terminal has a
+//! thread ([`terminals`]); calls also come as files ([`spool`]); effects run on threads of their own
+//! ([`effects`]) and come back to the
 //! engine as outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
 //! only way to recover there is.
 
@@ -13,13 +14,19 @@ mod conn;
 mod effects;
 mod engine;
 pub mod fault;
+mod guest;
+mod history;
 mod host;
 mod hub;
+mod idle;
+mod outlet;
 mod pane;
 mod peer;
 mod pump;
 mod rules;
+mod scratch;
 mod screens;
+mod spool;
 mod terminals;
 mod waits;
 mod world;
@@ -35,6 +42,7 @@ use command::INBOX;
 use effects::{Effects, WorktreePlaces};
 use engine::{Ended, Engine};
 use host::Host;
+use spool::Spool;
 use std::sync::Arc;
 use std::time::Duration;
 use terminals::Terminals;
@@ -73,8 +81,8 @@ fn serve(
     let Booted { lock, listener, store } = booted;
     let config = rules::read_config(environment);
     let rules = rules::resolve(dir, environment, &config);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+    // One thread: each hop to another costs a key its echo. What blocks has threads of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(16)
         .thread_name("orca-conn")
         .enable_all()
@@ -97,7 +105,10 @@ fn serve(
             prefix: BranchPrefix::from_setting(&config.worktrees.branch_prefix),
         },
     };
-    let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects);
+    let spools = dir.spools(uid, &environment.temp_dir);
+    let spool = Spool::new(spools, uid, runtime_id.clone(), inbox.clone(), runtime.handle().clone());
+    let kept = Arc::clone(&spool);
+    let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects, kept);
     let open = engine.recover()?;
     engine.reconnect(&inbox)?;
     let (ended, engine_ended) = oneshot::channel();
@@ -111,8 +122,13 @@ fn serve(
             }
         })
         .map_err(|error| boot::system_error("start its engine", &error))?;
+    let watched = Arc::clone(&spool);
+    std::thread::Builder::new()
+        .name(String::from("orca-spool"))
+        .spawn(move || spool::watch(&watched))
+        .map_err(|error| boot::system_error("watch its spool", &error))?;
     let state_dir = dir.root().display().to_string();
-    let host = Arc::new(Host::new(inbox, runtime_id, terminals, state_dir, uid));
+    let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
     let end = runtime.block_on(accept(host, listener, engine_ended));
     log(format_args!("the server ends: {end:?}"));

@@ -5,16 +5,21 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
-use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress};
+use super::guest::{Change, Guest};
+use super::idle;
+use super::screens::Screens;
+use crate::agent::Presets;
+use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::Step;
 use crate::base::clock::{Clock, Timestamp};
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::input::{InputEvent, Key, KeyPhase};
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::pty::event::{ProgressState, TermEvent};
 use crate::pty::journal::Journal;
 use crate::pty::keys;
 use crate::pty::link;
@@ -29,7 +34,7 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 
 /// Bytes that may wait for a program that does not read; then whoever types waits.
@@ -44,6 +49,8 @@ pub enum Item {
     Machine(Vec<u8>),
     /// A prompt with its settling and its Enter; waits for a person's draft.
     Prompt(VecDeque<Step>),
+    /// A line for an agent at rest, about these messages: typed at once or given back.
+    Nudge { steps: VecDeque<Step>, messages: Vec<MessageId> },
 }
 
 /// What is to be typed, in order.
@@ -55,21 +62,56 @@ pub struct Queue {
     /// A person typed something and neither sent nor cleared it.
     pub has_draft: bool,
     pub n_bytes: usize,
+    /// When somebody last typed, a person or a machine.
+    pub typed_at: Option<Instant>,
 }
 
 /// The screen and everything that is known of the program.
 pub struct Inner {
     pub term: Term,
-    pub rows: PaneRows,
     pub journal: Option<Journal>,
     pub program: Option<ProgramStatus>,
     pub progress: Option<Progress>,
     pub last_output_at: Option<Timestamp>,
     pub live: LiveRow,
     pub state: AgentState,
+    /// Which evidence `state` comes from.
+    pub source: Source,
+    /// How often the agent began to work.
+    pub n_turns: u64,
     pub end: Option<ChildEnd>,
     /// The end is recorded and the holder was let go.
     pub is_let_go: bool,
+}
+
+impl Inner {
+    /// Takes in what a program says of itself. True when its state may have changed by that.
+    pub fn hear(&mut self, event: &TermEvent) -> bool {
+        match event {
+            TermEvent::Status(said) => {
+                let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
+                self.program = ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
+                true
+            }
+            TermEvent::Progress { state, .. } => {
+                self.progress = Some(match state {
+                    ProgressState::None => Progress::Clear,
+                    ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
+                    ProgressState::Failed => Progress::Failed,
+                    ProgressState::Paused => Progress::Paused,
+                });
+                true
+            }
+            TermEvent::Bell
+            | TermEvent::Notify { .. }
+            | TermEvent::Clipboard { .. }
+            | TermEvent::ScreenLost
+            | TermEvent::Title(_)
+            | TermEvent::Cwd(_)
+            | TermEvent::PromptMark { .. }
+            | TermEvent::AltScreen(_) => false,
+        }
+    }
 }
 
 /// A live terminal, or one whose process ended while this server knew it.
@@ -77,9 +119,14 @@ pub struct Pane {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The agent it was started with; None for a shell.
+    own_agent: Option<Arc<Preset>>,
+    guest: Mutex<Guest>,
+    presets: Arc<Presets>,
     pub master: OwnedFd,
     inner: Mutex<Inner>,
+    /// The picture as published; beside `inner`, so that no screen waits for a flood.
+    rows: Mutex<PaneRows>,
     /// Told when the process ended or its state was looked at.
     changed: Condvar,
     queue: Mutex<Queue>,
@@ -89,8 +136,10 @@ pub struct Pane {
     pub room: Notify,
     wake: Mutex<UnixStream>,
     orders: Mutex<Vec<Order>>,
-    watchers: Mutex<Vec<Weak<Notify>>>,
+    watchers: Mutex<Vec<Weak<Screens>>>,
     has_person: AtomicBool,
+    /// A person typed and sees no answer yet.
+    is_echo_due: AtomicBool,
 }
 
 /// What only the pump can do.
@@ -119,9 +168,15 @@ pub struct PaneParts {
     pub id: TerminalId,
     pub dir: PathBuf,
     pub child_pid: u32,
-    pub preset: Option<Preset>,
+    /// The id of the agent it was started with.
+    pub agent: Option<String>,
+    pub presets: Arc<Presets>,
     pub master: OwnedFd,
     pub term: Term,
+    /// What the program said of itself before this server listened.
+    pub said: Vec<TermEvent>,
+    /// When it last wrote, as far as is known.
+    pub last_output_at: Option<Timestamp>,
     pub journal: Option<Journal>,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
@@ -139,41 +194,63 @@ impl Pane {
             activity_since: now,
             last_output_at: None,
             is_input_held: false,
+            agent: None,
         };
+        let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
+        let own_agent = parts.agent.as_deref().filter(|agent| *agent != "shell");
+        let own_agent = own_agent.and_then(|agent| parts.presets.get(agent)).cloned().map(Arc::new);
         let modes = Mutex::new(parts.term.modes());
-        let inner = Inner {
+        let mut inner = Inner {
             term: parts.term,
-            rows: PaneRows::new(),
             journal: parts.journal,
             program: None,
             progress: None,
-            last_output_at: None,
+            last_output_at: parts.last_output_at,
             live,
             state: AgentState::Unknown,
+            source: Source::Nothing,
+            n_turns: 0,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
+        for event in &parts.said {
+            inner.hear(event);
+        }
         Self {
             id: parts.id,
             dir: parts.dir,
             child_pid: parts.child_pid,
-            preset: parts.preset,
+            own_agent,
+            guest: Mutex::default(),
+            presets: parts.presets,
             master: parts.master,
             inner: Mutex::new(inner),
+            rows: Mutex::new(PaneRows::new()),
             changed: Condvar::new(),
-            queue: Mutex::new(Queue::default()),
+            queue: Mutex::new(queue),
             modes,
             room: Notify::new(),
             wake: Mutex::new(parts.wake),
             orders: Mutex::new(Vec::new()),
             watchers: Mutex::new(Vec::new()),
             has_person: AtomicBool::new(false),
+            is_echo_due: AtomicBool::new(false),
         }
     }
 
     /// Notes that a person typed here. Gives whether that was noted before.
     pub fn note_person(&self) -> bool {
         self.has_person.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a person typed and sees no answer yet.
+    pub fn is_echo_due(&self) -> bool {
+        self.is_echo_due.load(Ordering::Relaxed)
+    }
+
+    /// Whether output that comes now answers what a person typed; once for each time.
+    pub fn take_echo_due(&self) -> bool {
+        self.is_echo_due.swap(false, Ordering::Relaxed)
     }
 
     /// The screen and state, locked.
@@ -221,9 +298,13 @@ impl Pane {
             return false;
         }
         let is_typed = is_typing(event);
+        // Before the program can answer.
+        self.is_echo_due.fetch_or(is_typed, Ordering::Relaxed);
         let mut queue = self.queue();
         if is_typed {
-            queue.has_draft = leaves_draft(event, queue.has_draft);
+            let has_draft = leaves_draft(event, queue.has_draft);
+            queue.set_draft(&self.dir, has_draft);
+            queue.typed_at = Some(Instant::now());
         }
         let is_idle = queue.items.is_empty() && queue.partial.is_empty();
         // The shortest way for a key: straight into the PTY, if nothing is before it.
@@ -250,7 +331,7 @@ impl Pane {
     pub fn push(&self, item: Item) {
         let n_bytes = match &item {
             Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
-            Item::Prompt(_) => 0,
+            Item::Prompt(_) | Item::Nudge { .. } => 0,
         };
         let mut queue = self.queue();
         queue.n_bytes += n_bytes;
@@ -280,29 +361,32 @@ impl Pane {
         if inner.end.is_none() {
             link::resize(&self.master, size).or_log("tell a program its size");
         }
-        let Inner { rows, term, .. } = &mut *inner;
-        rows.update(term);
         drop(inner);
-        self.notify_watchers();
+        self.publish();
+    }
+
+    /// Takes the screen as it is now, and sends it to the clients that show it where it had changed.
+    pub fn publish(&self) {
+        let inner = self.inner();
+        let is_changed = lock(&self.rows).update(&inner.term);
+        drop(inner);
+        if is_changed {
+            let watchers: Vec<Arc<Screens>> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
+            watchers.iter().for_each(|screens| screens.push(self));
+        }
     }
 
     /// Adds a screen that wants to know when there is something new to draw.
-    pub fn watch(&self, news: &Arc<Notify>) {
+    pub fn watch(&self, screens: &Arc<Screens>) {
         let mut watchers = lock(&self.watchers);
-        watchers.retain(|watcher| watcher.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, news)));
-        watchers.push(Arc::downgrade(news));
-    }
-
-    /// Tells the screens that show this pane.
-    pub fn notify_watchers(&self) {
-        let watchers: Vec<Arc<Notify>> = lock(&self.watchers).iter().filter_map(Weak::upgrade).collect();
-        watchers.iter().for_each(|news| news.notify_one());
+        watchers.retain(|watcher| watcher.upgrade().is_some_and(|known| !Arc::ptr_eq(&known, screens)));
+        watchers.push(Arc::downgrade(screens));
     }
 
     /// Rows and meta newer than `version`, or nothing.
     pub fn patch_since(&self, version: u64) -> Option<Patch> {
-        let inner = self.inner();
-        (inner.rows.version() > version).then(|| inner.rows.newer_than(version))
+        let rows = lock(&self.rows);
+        (rows.version() > version).then(|| rows.newer_than(version))
     }
 
     /// What is known of the program at this moment.
@@ -314,9 +398,34 @@ impl Pane {
         live
     }
 
+    /// The agent that runs here: the one it was started with, else the one that was last seen in the
+    /// foreground of its shell.
+    pub fn preset(&self) -> Option<Arc<Preset>> {
+        self.own_agent.clone().or_else(|| lock(&self.guest).preset().cloned())
+    }
+
+    /// Looks whether an agent was started by hand or has ended. True when that changed.
+    fn look_at_guest(&self, inner: &mut Inner) -> bool {
+        if self.own_agent.is_some() {
+            return false;
+        }
+        let change = lock(&self.guest).look(&self.master, self.child_pid, &self.presets);
+        if change == Change::Left {
+            // What it said of itself is over with it.
+            (inner.program, inner.progress) = (None, None);
+        }
+        change != Change::Same
+    }
+
     /// The same for verbs.
     pub fn live_facts(&self) -> LiveFacts {
-        let inner = self.inner();
+        // Before the other lock: whoever types takes them in this order.
+        let has_draft = self.queue().has_draft;
+        let mut inner = self.inner();
+        // It may have been started a moment ago, and not have written anything since.
+        if self.look_at_guest(&mut inner) {
+            self.look(&mut inner);
+        }
         let live = &inner.live;
         LiveFacts {
             activity: live.activity.clone(),
@@ -325,7 +434,11 @@ impl Pane {
             last_output_at: inner.last_output_at,
             title: live.title.clone(),
             is_process_alive: inner.end.is_none(),
-            foreground: None,
+            agent: live.agent.clone(),
+            source: inner.source.as_str().to_owned(),
+            n_turns: inner.n_turns,
+            takes_pastes: inner.term.modes().is_bracketed_paste,
+            has_draft,
         }
     }
 
@@ -344,6 +457,8 @@ impl Pane {
 
     /// Looks at the program's state with what is known now. True when that changed the live row.
     pub fn look(&self, inner: &mut Inner) -> bool {
+        self.look_at_guest(inner);
+        let preset = self.preset();
         let screen = inner.term.screen_text();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
         let evidence = Evidence {
@@ -353,18 +468,25 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        let found = detect::detect(self.preset.as_ref(), &evidence);
+        let found = detect::detect(preset.as_deref(), &evidence);
         let activity = activity_word(found.state);
         let detail = if found.message.is_empty() { found.explanation } else { found.message };
         let detail = found.state.is_blocked().then_some(detail);
         let title = inner.term.title().to_owned();
+        let agent = preset.map(|preset| preset.id.clone());
         let is_new = inner.live.activity != activity
+            || inner.live.agent != agent
             || inner.live.activity_detail != detail
             || inner.live.title != title;
         if inner.live.activity != activity {
             inner.live.activity_since = Clock::System.now();
         }
+        if found.state == AgentState::Working && inner.state != AgentState::Working {
+            inner.n_turns += 1;
+        }
         inner.state = found.state;
+        inner.source = found.source;
+        inner.live.agent = agent;
         inner.live.activity = activity.to_owned();
         inner.live.activity_detail = detail;
         inner.live.title = title;
@@ -383,7 +505,7 @@ impl Pane {
             progress: inner.progress,
             screen: &screen,
         };
-        detect::is_ready(self.preset.as_ref()?, &evidence)
+        detect::is_ready(&*self.preset()?, &evidence)
     }
 
     /// Waits until `is_so`, looking again at every change, at most `patience`. Gives whether it is.

@@ -1,17 +1,19 @@
 //! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
 //!
-//! It takes at most 64 KiB a turn and has nobody else's work to do, so a flood in one pane slows no
-//! other. The first change after quiet is published at once, the next ones at most every 16 ms;
-//! synchronized updates are published as one, at the latest after 150 ms (terminal.md 5.5).
+//! It takes at most 64 KiB a turn, of plain text 256 KiB, and has nobody else's work to do, so a flood
+//! in one pane slows no other. The first change after quiet or after a key is published at once, the
+//! next ones at most every 16 ms; synchronized updates are published as one, at the latest after
+//! 150 ms (terminal.md 5.5).
 
 use super::command::{Command, Inbox};
+use super::idle::RestTeller;
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
-use crate::agent::detect::{ProgramStatus, Progress};
+use crate::agent::Presets;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::ProcessEnd;
-use crate::pty::event::{ProgressState, TermEvent};
+use crate::pty::event::TermEvent;
 use crate::pty::link::{self, Link, Output};
 use crate::pty::wire::ChildEnd;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -29,6 +31,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const MAX_LAST_WORDS: usize = 1 << 20;
 /// Bytes of one turn.
 const TURN: usize = 64 << 10;
+/// Bytes of one turn in which nothing is drawn but text.
+const PLAIN_TURN: usize = 256 << 10;
+const ESCAPE: u8 = 0x1b;
+/// A shorter piece than this ends a turn.
+const SHORT: usize = 2_048;
+/// How long the next piece of a flood may take.
+const FLOOD_PATIENCE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 300_000 };
 
 /// Notices of programs for the persons at the screens.
 pub type Notices = tokio::sync::broadcast::Sender<(crate::base::id::TerminalId, TermEvent)>;
@@ -40,6 +49,8 @@ pub struct Pump {
     pub wake: UnixStream,
     pub inbox: Inbox,
     pub notices: Notices,
+    presets: Arc<Presets>,
+    rest: RestTeller,
     published_at: Instant,
     publish_due: Option<Instant>,
     sync_since: Option<Instant>,
@@ -53,7 +64,14 @@ pub struct Pump {
 
 impl Pump {
     /// A pump over a terminal that was just taken over.
-    pub fn new(pane: Arc<Pane>, link: Link, wake: UnixStream, inbox: Inbox, notices: Notices) -> Self {
+    pub fn new(
+        pane: Arc<Pane>,
+        link: Link,
+        wake: UnixStream,
+        inbox: Inbox,
+        notices: Notices,
+        presets: Arc<Presets>,
+    ) -> Self {
         let now = Instant::now();
         Self {
             pane,
@@ -61,6 +79,8 @@ impl Pump {
             wake,
             inbox,
             notices,
+            presets,
+            rest: RestTeller::default(),
             published_at: now.checked_sub(FRAME).unwrap_or(now),
             publish_due: Some(now),
             sync_since: None,
@@ -127,7 +147,8 @@ impl Pump {
         if !events.is_empty() {
             fds.push(PollFd::from_borrowed_fd(self.link.master.as_fd(), events));
         }
-        let due = [self.publish_due, self.look_due, self.pause_until].into_iter().flatten().min();
+        let due =
+            [self.publish_due, self.look_due, self.pause_until, self.rest.due].into_iter().flatten().min();
         let timeout = due.map(|due| {
             let left = due.saturating_duration_since(Instant::now());
             rustix::time::Timespec {
@@ -147,20 +168,29 @@ impl Pump {
         }
     }
 
-    /// Takes in up to one turn of output.
+    /// Takes in up to one turn of output. A flood comes in small pieces; it is collected, because
+    /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`).
     fn read_turn(&mut self) {
-        let mut buffer = [0_u8; 16 << 10];
-        let mut n_read = 0;
-        while n_read < TURN {
+        let mut buffer = [0_u8; 4 << 10];
+        let mut flood = Vec::new();
+        let (mut n_read, mut most) = (0, PLAIN_TURN);
+        while n_read < most {
             match link::read(&self.link.master, &mut buffer) {
                 Ok(Output::Bytes(n)) => {
                     n_read += n;
-                    self.feed(buffer.get(..n).unwrap_or_default());
-                    if n < 2_048 {
+                    let piece = buffer.get(..n).unwrap_or_default();
+                    if piece.contains(&ESCAPE) {
+                        most = TURN;
+                    }
+                    if n < SHORT {
                         // A short piece is likely all there is; the screen should not wait for more.
+                        self.feed(&std::mem::take(&mut flood));
+                        self.feed(piece);
                         break;
                     }
+                    flood.extend_from_slice(piece);
                 }
+                Ok(Output::Nothing) if !flood.is_empty() && self.has_more_soon() => {}
                 Ok(Output::Nothing) => break,
                 Ok(Output::Closed) => {
                     self.is_output_over = true;
@@ -173,14 +203,27 @@ impl Pump {
                 }
             }
         }
+        self.feed(&flood);
         if n_read > 0 {
             self.after_output();
         }
     }
 
+    /// Whether a flood goes on within a moment. Nobody waits for it while a key waits for its echo.
+    fn has_more_soon(&self) -> bool {
+        let mut fds = [PollFd::from_borrowed_fd(self.link.master.as_fd(), PollFlags::IN)];
+        !self.pane.is_echo_due()
+            && poll(&mut fds, Some(&FLOOD_PATIENCE)).is_ok()
+            && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
+    }
+
     fn feed(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
         let mut inner = self.pane.inner();
         if let Some(journal) = &mut inner.journal {
+            journal.time(Clock::System.now());
             journal.output(bytes).or_log("keep output");
         }
         inner.term.process(bytes);
@@ -218,7 +261,8 @@ impl Pump {
         } else {
             self.sync_since = None;
             let due = self.published_at + FRAME;
-            if due <= now {
+            // Whoever types sees it at once, also where the program was just writing.
+            if self.pane.take_echo_due() || due <= now {
                 self.publish();
             } else {
                 self.publish_due = Some(due);
@@ -230,22 +274,8 @@ impl Pump {
     fn take_events(&self, inner: &mut Inner) -> bool {
         let mut is_urgent = false;
         for event in inner.term.take_events() {
+            is_urgent |= inner.hear(&event);
             match &event {
-                TermEvent::Status(said) => {
-                    let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
-                    inner.program =
-                        ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
-                    is_urgent = true;
-                }
-                TermEvent::Progress { state, .. } => {
-                    inner.progress = Some(match state {
-                        ProgressState::None => Progress::Clear,
-                        ProgressState::Running | ProgressState::Indeterminate => Progress::Busy,
-                        ProgressState::Failed => Progress::Failed,
-                        ProgressState::Paused => Progress::Paused,
-                    });
-                    is_urgent = true;
-                }
                 TermEvent::Bell | TermEvent::Notify { .. } | TermEvent::Clipboard { .. } => {
                     // Nobody listens when no screen is attached.
                     drop(self.notices.send((self.pane.id.clone(), event.clone())));
@@ -253,7 +283,9 @@ impl Pump {
                 TermEvent::ScreenLost => {
                     log(format_args!("{}: the screen was lost and begins anew", self.pane.id))
                 }
-                TermEvent::Title(_)
+                TermEvent::Status(_)
+                | TermEvent::Progress { .. }
+                | TermEvent::Title(_)
                 | TermEvent::Cwd(_)
                 | TermEvent::PromptMark { .. }
                 | TermEvent::AltScreen(_) => {}
@@ -264,14 +296,8 @@ impl Pump {
 
     fn publish(&mut self) {
         self.publish_due = None;
-        let mut inner = self.pane.inner();
-        let Inner { rows, term, .. } = &mut *inner;
-        let is_changed = rows.update(term);
-        drop(inner);
+        self.pane.publish();
         self.published_at = Instant::now();
-        if is_changed {
-            self.pane.notify_watchers();
-        }
     }
 
     fn keep_time(&mut self) {
@@ -294,6 +320,19 @@ impl Pump {
                 // The engine is busy; the state is told a little later.
                 self.look_due = Some(now + LOOK_EVERY);
             }
+            self.look_for_rest();
+        }
+        if self.rest.due.is_some_and(|due| due <= now) {
+            self.look_for_rest();
+        }
+    }
+
+    /// Tells the engine when the agent came to rest: it may have mail.
+    fn look_for_rest(&mut self) {
+        if self.rest.look(&self.pane, &self.presets)
+            && self.inbox.try_send(Command::Idle { terminal: self.pane.id.clone() }).is_err()
+        {
+            self.rest.forget();
         }
     }
 
@@ -392,12 +431,28 @@ impl Pump {
         let at = if has_begun {
             Some(0)
         } else {
-            queue.items.iter().position(|item| matches!(item, Item::Bytes(_)) || !queue.has_draft)
+            let goes_on = |item: &Item| matches!(item, Item::Bytes(_) | Item::Nudge { .. });
+            queue.items.iter().position(|item| goes_on(item) || !queue.has_draft)
         };
         let Some(item) = at.and_then(|at| queue.items.remove(at)) else { return false };
         match item {
-            Item::Bytes(bytes) | Item::Machine(bytes) => queue.partial = bytes,
+            Item::Bytes(bytes) => queue.partial = bytes,
+            Item::Machine(bytes) => {
+                queue.typed_at = Some(Instant::now());
+                queue.partial = bytes;
+            }
+            Item::Nudge { steps, messages } => match self.pane.rest(queue, &self.presets) {
+                Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
+                    queue.items.push_front(Item::Prompt(steps));
+                }
+                Some(_) | None => {
+                    self.rest.forget();
+                    let refused = Command::NudgeRefused { messages };
+                    self.inbox.try_send(refused).or_log("give a nudge back");
+                }
+            },
             Item::Prompt(mut steps) => {
+                queue.typed_at = Some(Instant::now());
                 let is_bracketed = self.pane.inner().term.modes().is_bracketed_paste;
                 match steps.pop_front() {
                     Some(Step::Type(text)) => queue.partial = text.into_bytes(),

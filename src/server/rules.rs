@@ -44,6 +44,7 @@ pub fn resolve(dir: &StateDir, environment: &Environment, config: &Config) -> Ru
         agents: Arc::new(presets),
         agent_wishes: agent_wishes.collect(),
         is_auto_permission: config.permission == Permission::Auto,
+        is_nudge_on: config.is_nudge_on,
     }
 }
 

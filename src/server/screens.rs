@@ -4,15 +4,15 @@
 //! client skips versions: nothing queues up for it (design 8).
 
 use super::command::{Command, Inbox};
+use super::outlet::{Offered, Outlet};
 use super::pane::{Pane, lock};
 use super::terminals::Terminals;
 use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::base::report::OrLog as _;
-use crate::proto::screen::{HostFacts, ServerFrame, View, ViewPane};
-use crate::pty::row;
+use crate::proto::frame::{self, FrameKind};
+use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::Patch;
-use base64::Engine as _;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
@@ -27,7 +27,8 @@ pub struct Screens {
     terminals: Arc<Terminals>,
     inbox: Inbox,
     shown: Mutex<Vec<Shown>>,
-    news: Arc<Notify>,
+    news: Notify,
+    outlet: Arc<Outlet>,
 }
 
 impl std::fmt::Debug for Screens {
@@ -38,8 +39,8 @@ impl std::fmt::Debug for Screens {
 
 impl Screens {
     /// A client that shows nothing yet.
-    pub fn new(terminals: Arc<Terminals>, inbox: Inbox) -> Self {
-        Self { terminals, inbox, shown: Mutex::new(Vec::new()), news: Arc::new(Notify::new()) }
+    pub fn new(terminals: Arc<Terminals>, inbox: Inbox, outlet: Arc<Outlet>) -> Self {
+        Self { terminals, inbox, shown: Mutex::new(Vec::new()), news: Notify::new(), outlet }
     }
 
     /// Waits until a shown pane has something new.
@@ -63,9 +64,8 @@ impl Screens {
         }
     }
 
-    /// The client shows these panes from now on. Gives the history of those that are scrolled back.
-    pub fn show(&self, view: View) -> Vec<ServerFrame> {
-        let mut frames = Vec::new();
+    /// The client shows these panes from now on.
+    pub fn show(self: &Arc<Self>, view: View) {
         let mut shown = lock(&self.shown);
         let mut next = Vec::with_capacity(view.panes.len());
         for wanted in &view.panes {
@@ -74,56 +74,66 @@ impl Screens {
                 // Sizes follow the client that was last used.
                 pane.resize(wanted.size);
             }
-            pane.watch(&self.news);
+            pane.watch(self);
             let is_known = |known: &&Shown| Arc::ptr_eq(&known.pane, &pane);
             let version = shown.iter().find(is_known).map_or(0, |known| known.version);
-            if wanted.scroll > 0 {
-                frames.extend(history(&pane, wanted));
-            }
             next.push(Shown { pane, version });
         }
         *shown = next;
         drop(shown);
         self.news.notify_one();
-        frames
     }
 
     /// What the outer terminal told of itself.
-    pub fn set_host_facts(&self, facts: HostFacts) {
+    pub fn set_host_facts(&self, facts: &HostFacts) {
         self.terminals.set_host(|host| {
             host.fg = facts.foreground.unwrap_or(host.fg);
             host.bg = facts.background.unwrap_or(host.bg);
+            host.cursor = facts.cursor.unwrap_or(host.cursor);
+            for (index, color) in &facts.palette {
+                if let Some(entry) = host.palette.get_mut(usize::from(*index)) {
+                    *entry = *color;
+                }
+            }
+            host.cell_px = facts.cell_px.unwrap_or(host.cell_px);
             let (red, green, blue) = host.bg;
-            host.is_dark = u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue) < 1_280;
+            let looks_dark = u32::from(red) * 3 + u32::from(green) * 6 + u32::from(blue) < 1_280;
+            host.is_dark = facts.is_dark.unwrap_or(looks_dark);
         });
     }
 
-    /// The next pane with something newer than the client has, as encoded.
-    pub fn next_patch(&self) -> Option<(TerminalId, Vec<u8>)> {
+    /// Offers the client the next pane with something newer than it has; None where there is none.
+    pub fn offer_next(&self) -> Option<Offered> {
         let mut shown = lock(&self.shown);
-        for known in shown.iter_mut() {
-            if let Some(patch) = known.pane.patch_since(known.version) {
-                known.version = patch.version;
-                return Some((known.pane.id.clone(), patch.encode()));
-            }
+        shown.iter_mut().find_map(|known| self.offer(known))
+    }
+
+    /// Sends what is new of `pane` at once, from the thread that made it; where the client does not
+    /// take it, its writer sends the newest later.
+    pub fn push(&self, pane: &Pane) {
+        let Ok(mut shown) = self.shown.try_lock() else { return self.news.notify_one() };
+        let known = shown.iter_mut().find(|known| std::ptr::eq(&*known.pane, pane));
+        match known.and_then(|known| self.offer(known)) {
+            Some(Offered::Begun | Offered::Busy | Offered::Gone) => self.news.notify_one(),
+            Some(Offered::Sent) | None => {}
         }
-        None
+    }
+
+    /// Only under the lock of `shown`: a client must get the versions of a pane in order.
+    fn offer(&self, known: &mut Shown) -> Option<Offered> {
+        let patch = known.pane.patch_since(known.version)?;
+        let offered = self.outlet.offer(&frame_of(&known.pane.id, &patch)?);
+        match offered {
+            Offered::Sent | Offered::Begun => known.version = patch.version,
+            Offered::Busy | Offered::Gone => {}
+        }
+        Some(offered)
     }
 }
 
-/// The rows of a scrolled-back view, and how many rows there are to scroll.
-fn history(pane: &Pane, wanted: &ViewPane) -> Option<ServerFrame> {
-    let inner = pane.inner();
-    let (n_rows, n_cols) = (wanted.size.n_rows(), wanted.size.n_cols());
-    let view = inner.term.history_view(wanted.scroll as usize, n_rows, n_cols);
-    let base = inner.rows.newer_than(inner.rows.version());
-    drop(inner);
-    let rows = view.rows.iter().zip(0_u16..).map(|(shown, at)| (at, Arc::from(row::encode(shown)))).collect();
-    let patch = Patch { version: base.version, size: wanted.size, rows, meta: base.meta };
-    Some(ServerFrame::History {
-        terminal: pane.id.clone(),
-        scroll: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
-        n_history_rows: u32::try_from(view.n_rows_below).unwrap_or(u32::MAX),
-        patch: base64::engine::general_purpose::STANDARD.encode(patch.encode()),
-    })
+fn frame_of(terminal: &TerminalId, patch: &Patch) -> Option<Vec<u8>> {
+    let mut payload = Vec::from(terminal.as_str().as_bytes());
+    payload.push(0);
+    payload.extend_from_slice(&patch.encode());
+    frame::encode(FrameKind::Screen, &payload).or_log("send a screen")
 }

@@ -1,22 +1,25 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
-use super::command::Inbox;
+use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
 use super::pump::{Notices, Pump};
 use crate::agent::Presets;
 use crate::agent::prompt::{self, Step};
 use crate::base::clock::Clock;
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::model::terminal::Terminal;
-use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
+use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
+use crate::proto::terminal::ExportFormat;
 use crate::pty::PtyError;
 use crate::pty::archive;
 use crate::pty::color::HostFacts;
+use crate::pty::event::TermEvent;
+use crate::pty::export::Cast;
 use crate::pty::history::HistoryLimits;
-use crate::pty::journal::{self, Journal};
+use crate::pty::journal::{self, Journal, Record};
 use crate::pty::link::{self, Found, Link};
 use crate::pty::revive::revive;
 use crate::pty::term::{Term, TermConfig};
@@ -29,6 +32,8 @@ use std::time::Duration;
 
 /// The size of one journal segment; there are two (design 8).
 const JOURNAL_BYTES: usize = 1 << 20;
+/// Bytes of lines in one part of an export, nearly.
+const EXPORT_BYTES: usize = 2 << 20;
 /// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
 const KILL_GRACE_MS: u32 = 3_000;
 
@@ -99,33 +104,40 @@ impl Terminals {
     /// Takes a terminal over from its holder and gives it a thread.
     pub fn adopt(&self, terminal: &Terminal, mut link: Link) -> Result<(), PtyError> {
         let dir = self.folder(&terminal.id);
-        let (mut term, mut journal) = self.revived(&dir, terminal);
+        let (mut term, mut journal, mut said) = self.revived(&dir, terminal);
         term.set_host(lock(&self.host).clone());
         let ring = std::mem::take(&mut link.ring);
         if let Some(journal) = &mut journal {
+            journal.time(Clock::System.now());
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
+        // What an agent said at its start, or while no server was there, is its state now.
+        said.extend(term.take_events());
+        let last_output_at = (!ring.is_empty()).then(|| Clock::System.now());
         let (wake, woken) = UnixStream::pair().map_err(PtyError::io("prepare a terminal"))?;
         for end in [&wake, &woken] {
             end.set_nonblocking(true).map_err(PtyError::io("prepare a terminal"))?;
         }
         let master = link.master.try_clone().map_err(PtyError::io("prepare a terminal"))?;
         link.resize(term.size()).or_log("tell a program its size");
-        let preset = terminal.agent.as_deref().and_then(|agent| self.presets.get(agent)).cloned();
         let pane = Arc::new(Pane::new(PaneParts {
             id: terminal.id.clone(),
             dir,
             child_pid: link.hello.child_pid,
-            preset,
+            agent: terminal.agent.clone(),
+            presets: Arc::clone(&self.presets),
             master,
             term,
+            said,
+            last_output_at,
             journal,
             end: None,
             wake,
         }));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
-        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
+        let pump =
+            Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone(), Arc::clone(&self.presets));
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
             .stack_size(512 << 10)
@@ -134,18 +146,19 @@ impl Terminals {
         Ok(())
     }
 
-    /// The terminal as its journal had it, or a fresh one; and where its journal goes on.
-    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>) {
+    /// The terminal as its journal had it, or a fresh one; where its journal goes on; and what its program
+    /// said of itself.
+    fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>, Vec<TermEvent>) {
         match revive(dir, self.config()) {
             Some(revived) => {
                 let journal = Journal::resume(dir, JOURNAL_BYTES, revived.position).or_log("keep output");
-                (revived.term, journal)
+                (revived.term, journal, revived.said)
             }
             None => {
                 let mut term = Term::new(terminal.size, self.config());
                 let keyframe = term.keyframe();
                 let journal = Journal::open(dir, JOURNAL_BYTES, term.size(), &keyframe).or_log("keep output");
-                (term, journal)
+                (term, journal, Vec::new())
             }
         }
     }
@@ -186,6 +199,14 @@ impl Terminals {
         self.pane(terminal).map(|pane| pane.live_facts())
     }
 
+    /// Looks at a terminal: the live one, or as its journal has it. None where neither is left.
+    pub fn with_term<R>(&self, terminal: &TerminalId, look: impl FnOnce(&Term) -> R) -> Option<R> {
+        match self.pane(terminal) {
+            Some(pane) => Some(look(&pane.inner().term)),
+            None => revive(&self.folder(terminal), self.config()).map(|revived| look(&revived.term)),
+        }
+    }
+
     /// Lines of a terminal's output: live, archived, or from its journal.
     pub fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
         if let Some(pane) = self.pane(terminal) {
@@ -198,10 +219,43 @@ impl Terminals {
         revive(&dir, self.config()).map(|revived| page_of(&revived.term, wish))
     }
 
+    /// A part of a terminal's output for another program: live, archived, or from its journal. A
+    /// recording comes in one part.
+    pub fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        let dir = self.folder(terminal);
+        let pane = self.pane(terminal);
+        let archived = if pane.is_none() { archive::load(&dir) } else { None };
+        let source = match (&pane, &archived) {
+            (Some(_), _) => "live",
+            (None, Some(_)) => "archive",
+            (None, None) => "journal",
+        };
+        let (text, next) = match (format, archived) {
+            (ExportFormat::Text | ExportFormat::Ansi, Some((_, text))) => (text, None),
+            (ExportFormat::Text | ExportFormat::Ansi, None) => self.with_term(terminal, |term| {
+                term.export_lines(cursor, EXPORT_BYTES, format == ExportFormat::Ansi)
+            })?,
+            (ExportFormat::Asciicast, archived) => {
+                let mut cast = Cast::default();
+                match archived {
+                    Some((_, text)) => cast.push_text(&text),
+                    None => recorded(&dir, pane.as_deref())?.iter().for_each(|record| cast.push(record)),
+                }
+                (cast.finish(terminal.as_str()), None)
+            }
+        };
+        Some(ExportPiece { text, next, source })
+    }
+
     /// The terminal whose process has this id.
     pub fn by_child(&self, pid: u32) -> Option<TerminalId> {
         let panes = lock(&self.panes);
         panes.values().find(|pane| pane.child_pid == pid).map(|pane| pane.id.clone())
+    }
+
+    /// Whether this terminal's process runs.
+    pub fn is_running(&self, terminal: &TerminalId) -> bool {
+        self.pane(terminal).is_some_and(|pane| pane.inner().end.is_none())
     }
 
     /// Terminals whose process runs.
@@ -293,11 +347,29 @@ impl Terminals {
     /// Types a prompt for a machine: paste, pause, Enter, as one item.
     pub fn prompt(&self, terminal: &TerminalId, text: &str) {
         let Some(pane) = self.pane(terminal) else { return };
-        let steps = match &pane.preset {
-            Some(preset) => prompt::injection(preset, text).into_iter().filter(is_typed).collect(),
+        let steps = match pane.preset() {
+            Some(preset) => prompt::injection(&preset, text).into_iter().filter(is_typed).collect(),
             None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
         };
         pane.push(Item::Prompt(steps));
+    }
+
+    /// Types a line for an agent at rest, or gives it back if it is at rest no more.
+    pub fn nudge(&self, terminal: &TerminalId, line: &str, messages: Vec<MessageId>) {
+        match self.pane(terminal) {
+            Some(pane) => pane.push_nudge(line, messages),
+            None => drop(self.inbox.try_send(Command::NudgeRefused { messages })),
+        }
+    }
+
+    /// The terminals whose agent is at rest.
+    pub fn idle_agents(&self) -> Vec<TerminalId> {
+        let panes = self.running();
+        let is_idle = |pane: &&Arc<Pane>| {
+            let queue = pane.queue();
+            pane.rest(&queue, &self.presets).is_some_and(|left| left.is_zero())
+        };
+        panes.iter().filter(is_idle).map(|pane| pane.id.clone()).collect()
     }
 
     /// The outer terminal's colours, for the answers that panes get.
@@ -307,6 +379,16 @@ impl Terminals {
         let panes: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
         panes.iter().for_each(|pane| pane.inner().term.set_host(host.clone()));
     }
+}
+
+/// The records of a terminal's journal, from its newest keyframe alone where all of them are too much
+/// for one answer. None where nothing is left.
+fn recorded(dir: &std::path::Path, pane: Option<&Pane>) -> Option<Vec<Record>> {
+    if let Some(journal) = pane.and_then(|pane| pane.inner().journal.as_mut().map(Journal::flush)) {
+        journal.or_log("keep output");
+    }
+    let records = journal::restore(dir).records;
+    (!records.is_empty()).then_some(records)
 }
 
 /// The steps that type something; waiting is done by whoever delivers a brief.

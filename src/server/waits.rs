@@ -4,7 +4,8 @@
 use super::command::Reply;
 use crate::base::clock::Timestamp;
 use crate::base::id::{RunId, TerminalId};
-use crate::ops::cx::{CallerFacts, Wait, WaitOn};
+use crate::model::message::Mailbox;
+use crate::ops::cx::{CallerFacts, Submit, Wait, WaitOn};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -40,12 +41,14 @@ pub struct News {
     pub tables: BTreeSet<&'static str>,
     /// Terminals whose live state changed.
     pub live: BTreeSet<TerminalId>,
+    /// The event log grew.
+    pub has_events: bool,
 }
 
 impl News {
     /// Nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.live.is_empty()
+        self.tables.is_empty() && self.live.is_empty() && !self.has_events
     }
 }
 
@@ -62,6 +65,23 @@ impl Waits {
             WaitOn::RunMail { run, .. } => Some(run.clone()),
             WaitOn::Mail { .. }
             | WaitOn::Answer { .. }
+            | WaitOn::WorkerStart { .. }
+            | WaitOn::WorkerEnd { .. }
+            | WaitOn::Effect { .. }
+            | WaitOn::Terminal { .. }
+            | WaitOn::Submit(_)
+            | WaitOn::Events { .. } => None,
+        })
+        .collect()
+    }
+
+    /// The mailboxes on which somebody waits who is still there.
+    pub fn mailboxes(&self) -> BTreeSet<String> {
+        let live = self.waiting.iter().filter(|one| !one.reply.is_closed());
+        live.filter_map(|one| match &one.wait.on {
+            WaitOn::RunMail { run, .. } => Some(Mailbox::Run(run.clone()).to_string()),
+            WaitOn::Mail { mailbox, .. } => Some(mailbox.clone()),
+            WaitOn::Answer { .. }
             | WaitOn::WorkerStart { .. }
             | WaitOn::WorkerEnd { .. }
             | WaitOn::Effect { .. }
@@ -116,7 +136,10 @@ fn is_concerned(on: &WaitOn, news: &News) -> bool {
         | WaitOn::WorkerStart { .. }
         | WaitOn::WorkerEnd { .. }
         | WaitOn::Effect { .. } => !news.tables.is_empty(),
-        WaitOn::Terminal { terminal, .. } => news.live.contains(terminal) || news.tables.contains("terminal"),
+        WaitOn::Events { .. } => news.has_events,
+        WaitOn::Submit(Submit { terminal, .. }) | WaitOn::Terminal { terminal, .. } => {
+            news.live.contains(terminal) || news.tables.contains("terminal")
+        }
     }
 }
 
@@ -156,8 +179,10 @@ mod tests {
         let mut waits = Waits::default();
         let terminal = TerminalId::parse("term_1").unwrap();
         let (mail, _a) = waiting(run_mail("run_a", 1), None);
-        let (screen, _b) =
-            waiting(WaitOn::Terminal { terminal: terminal.clone(), condition: String::new() }, None);
+        let (screen, _b) = waiting(
+            WaitOn::Terminal { terminal: terminal.clone(), condition: String::new(), until: Timestamp(0) },
+            None,
+        );
         waits.add(mail);
         waits.add(screen);
         let live = News { live: BTreeSet::from([terminal]), ..News::default() };

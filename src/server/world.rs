@@ -2,7 +2,9 @@
 
 use super::terminals::Terminals;
 use crate::base::id::{RunId, TerminalId};
-use crate::ops::cx::{LiveFacts, OutputPage, ReadWish, World};
+use crate::model::message::Mailbox;
+use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish, World};
+use crate::proto::terminal::ExportFormat;
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
@@ -14,12 +16,19 @@ const MAX_FILES: usize = 200;
 pub struct LiveWorld<'a> {
     /// The Runs on whose mailbox somebody waits.
     pub waiting: BTreeSet<RunId>,
+    /// The mailboxes on which somebody waits, Runs' and others.
+    pub awaited: BTreeSet<String>,
     pub terminals: &'a Terminals,
+    pub has_screen: bool,
 }
 
 impl World for LiveWorld<'_> {
     fn has_waiter(&self, run: &RunId) -> bool {
         self.waiting.contains(run)
+    }
+
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool {
+        self.awaited.contains(&mailbox.to_string())
     }
 
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String> {
@@ -31,8 +40,16 @@ impl World for LiveWorld<'_> {
         self.terminals.live_facts(terminal)
     }
 
+    fn has_screen(&self) -> bool {
+        self.has_screen
+    }
+
     fn read_output(&self, terminal: &TerminalId, wish: &ReadWish) -> Option<OutputPage> {
         self.terminals.read_output(terminal, wish)
+    }
+
+    fn export(&self, terminal: &TerminalId, format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        self.terminals.export(terminal, format, cursor)
     }
 }
 

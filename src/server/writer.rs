@@ -5,13 +5,10 @@
 
 use super::command::{Command, Inbox};
 use super::hub::Bytes;
+use super::outlet::{Offered, Outlet};
 use super::screens::Screens;
-use crate::base::report::OrLog as _;
-use crate::proto::frame::{self, FrameKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::unix::OwnedWriteHalf;
 use tokio::sync::mpsc;
 
 /// Whether changes were lost to a screen, shared with the hub.
@@ -39,6 +36,7 @@ pub struct Writer {
     inbox: Inbox,
     queue: mpsc::Receiver<Bytes>,
     screens: Arc<Screens>,
+    outlet: Arc<Outlet>,
     behind: Arc<Behind>,
     has_asked: bool,
 }
@@ -49,19 +47,20 @@ impl Writer {
         inbox: Inbox,
         queue: mpsc::Receiver<Bytes>,
         screens: Arc<Screens>,
+        outlet: Arc<Outlet>,
         behind: Arc<Behind>,
     ) -> Self {
-        Self { inbox, queue, screens, behind, has_asked: false }
+        Self { inbox, queue, screens, outlet, behind, has_asked: false }
     }
 
     /// Writes until the client is gone or nobody has anything to say any more.
-    pub async fn run(mut self, mut to: OwnedWriteHalf) {
+    pub async fn run(mut self) {
         loop {
             tokio::select! {
                 biased;
                 bytes = self.queue.recv() => {
                     let Some(bytes) = bytes else { break };
-                    if to.write_all(&bytes).await.is_err() {
+                    if self.outlet.send(&bytes).await.is_err() {
                         break;
                     }
                     if !self.queue.is_empty() {
@@ -71,12 +70,12 @@ impl Writer {
                 () = self.screens.changed() => {}
             }
             self.ask_for_resync();
-            if self.write_screens(&mut to).await.is_err() {
+            if self.write_screens().await.is_err() {
                 break;
             }
         }
         // Says that nothing more comes, also while somebody still holds the reading half.
-        drop(to.shutdown().await);
+        self.outlet.close();
     }
 
     /// A screen that was cut and has read everything gets a snapshot.
@@ -90,16 +89,15 @@ impl Writer {
         }
     }
 
-    async fn write_screens(&self, to: &mut OwnedWriteHalf) -> std::io::Result<()> {
-        while let Some((terminal, patch)) = self.screens.next_patch() {
-            let mut payload = Vec::with_capacity(terminal.as_str().len() + 1 + patch.len());
-            payload.extend_from_slice(terminal.as_str().as_bytes());
-            payload.push(0);
-            payload.extend_from_slice(&patch);
-            if let Some(bytes) = frame::encode(FrameKind::Screen, &payload).or_log("send a screen") {
-                to.write_all(&bytes).await?;
+    async fn write_screens(&self) -> std::io::Result<()> {
+        loop {
+            self.outlet.flush().await?;
+            match self.screens.offer_next() {
+                None => return Ok(()),
+                Some(Offered::Sent | Offered::Begun) => {}
+                Some(Offered::Busy) => self.outlet.has_room().await?,
+                Some(Offered::Gone) => return Err(std::io::ErrorKind::BrokenPipe.into()),
             }
         }
-        Ok(())
     }
 }

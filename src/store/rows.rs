@@ -15,6 +15,7 @@ use crate::model::repo::Repo;
 use crate::model::request::Receipt;
 use crate::model::resource::Resource;
 use crate::model::run::{Consumer, Run};
+use crate::model::setup::{Setup, SetupState};
 use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::Worker;
@@ -98,7 +99,7 @@ rows! {
         entries
     };
     // `task` <task>: by attempt. `run` <run>: by creation. `all`. `proof`.
-    // Active ones only: `active_run` <run>,
+    // Active ones only: `active`, `active_run` <run>,
     // `active_task` <task> (unique), `active_terminal` <handle> (unique), `active_pane` <leaf> (unique).
     Dispatch, "dispatch", "dispatch_index", row => row.id.to_string(), {
         let mut entries = vec![
@@ -112,6 +113,7 @@ rows! {
         }
         if row.status.is_active() {
             entries.push(entry("active_run", row.run_id.as_str(), moment(row.created_at)));
+            entries.push(entry("active", "", moment(row.created_at)));
             entries.push(unique("active_task", row.task_id.as_str()));
             if let Some(handle) = &row.assignee_handle {
                 entries.push(unique("active_terminal", handle.as_str()));
@@ -170,7 +172,8 @@ rows! {
         }
         entries
     };
-    // `run` <run>, `task` <task>; pending ones: `pending`, `pending_task` <task>.
+    // `run` <run>, `task` <task>; pending ones: `pending`, and `pending_task` <task> or, about a limit,
+    // `pending_limit` <dispatch>.
     Gate, "gate", "gate_index", row => row.id.to_string(), {
         let order = moment(row.created_at);
         let mut entries = vec![
@@ -180,7 +183,10 @@ rows! {
         ];
         if row.status == GateState::Pending {
             entries.push(entry("pending", "", order.clone()));
-            entries.push(entry("pending_task", row.task_id.as_str(), order));
+            match &row.limit {
+                None => entries.push(entry("pending_task", row.task_id.as_str(), order)),
+                Some(asked) => entries.push(entry("pending_limit", asked.dispatch_id.as_str(), order)),
+            }
         }
         entries
     };
@@ -215,6 +221,15 @@ rows! {
         if let Some(parent) = &row.parent_worktree_id {
             entries.push(entry("parent", parent.as_str(), order));
         }
+        entries
+    };
+    // Keyed by worktree. `waiting` <repo>: those that wait for an approval. `terminal` <handle> (unique).
+    Setup, "setup", "setup_index", row => row.worktree_id.clone(), {
+        let mut entries = Vec::new();
+        if row.state == SetupState::AwaitingApproval {
+            entries.push(entry("waiting", row.repo_id.as_str(), moment(row.created_at)));
+        }
+        entries.extend(row.terminal_id.as_ref().map(|terminal| unique("terminal", terminal.as_str())));
         entries
     };
     // `all`: by request time. `dispatch` <dispatch>.

@@ -3,7 +3,7 @@
 use super::rows::Row;
 use super::tables::{EVENTS, EVENTS_BY, META};
 use super::{StoreError, codec};
-use redb::{ReadableTable, TableError};
+use redb::{ReadableTable, ReadableTableMetadata as _, TableError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::marker::PhantomData;
@@ -26,6 +26,7 @@ pub struct Touched {
 pub struct Tx {
     inner: Inner,
     touched: Vec<Touched>,
+    cleared: Vec<&'static str>,
 }
 
 impl std::fmt::Debug for Tx {
@@ -36,16 +37,21 @@ impl std::fmt::Debug for Tx {
 
 impl Tx {
     pub(super) fn writing(tx: redb::WriteTransaction) -> Self {
-        Self { inner: Inner::Write(Box::new(tx)), touched: Vec::new() }
+        Self { inner: Inner::Write(Box::new(tx)), touched: Vec::new(), cleared: Vec::new() }
     }
 
     pub(super) fn reading(tx: redb::ReadTransaction) -> Self {
-        Self { inner: Inner::Read(tx), touched: Vec::new() }
+        Self { inner: Inner::Read(tx), touched: Vec::new(), cleared: Vec::new() }
     }
 
     /// The rows changed so far, without repeats, in the order of their first change.
     pub fn touched(&self) -> &[Touched] {
         &self.touched
+    }
+
+    /// The tables that were emptied as a whole; their rows are not among the touched ones.
+    pub fn cleared(&self) -> &[&'static str] {
+        &self.cleared
     }
 
     /// Makes the changes visible to the next transaction, not yet durable.
@@ -162,6 +168,18 @@ impl Tx {
         }
         self.touch(T::NAME, key.to_owned(), true);
         Ok(())
+    }
+
+    /// Removes all rows of a noun at once and gives how many there were. Only for `reset`.
+    pub fn clear<T: Row>(&mut self) -> Result<u64, StoreError> {
+        let tx = self.writer()?;
+        let n_rows = tx.open_table(T::ROWS).map_err(table_error)?.len().map_err(StoreError::database)?;
+        tx.delete_table(T::ROWS).map_err(table_error)?;
+        tx.delete_table(T::INDEX).map_err(table_error)?;
+        tx.open_table(T::ROWS).map_err(table_error)?;
+        tx.open_table(T::INDEX).map_err(table_error)?;
+        self.cleared.push(T::NAME);
+        Ok(n_rows)
     }
 
     fn touch(&mut self, table: &'static str, key: String, is_gone: bool) {

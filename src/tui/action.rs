@@ -46,9 +46,13 @@ actions! {
     FocusLast = "focus_last", "focus the pane you were in before";
     Zoom = "zoom", "zoom the pane, or back";
     CleanView = "clean_view", "only this pane, mouse free for your terminal's selection";
-    Scroll = "scroll", "scroll back";
+    Scroll = "scroll", "copy mode: look back, search, select";
+    ScrollPage = "scroll_page", "copy mode, a page up";
+    PasteCopied = "paste_copied", "paste what was copied last";
+    EditHistory = "edit_history", "open the pane's history in your editor";
     NewShell = "new_shell", "new shell";
-    NewShellHere = "new_shell_here", "new shell beside this pane, in the same worktree";
+    SplitRight = "split_right", "new shell to the right of this pane, in the same worktree";
+    SplitDown = "split_down", "new shell below this pane, in the same worktree";
     ClosePane = "close_pane", "close the pane (asks first)";
     MarkUnseen = "mark_unseen", "mark the pane as not looked at";
     CopyPath = "copy_path", "copy the pane's worktree path";

@@ -49,6 +49,60 @@ impl Canvas {
         }
     }
 
+    /// Makes it a blank frame again; its memory stays.
+    pub fn reset(&mut self, n_cols: u16, n_rows: u16) {
+        let area = Rect::new(0, 0, n_cols, n_rows);
+        if self.area() != area {
+            *self = Self::new(n_cols, n_rows);
+            return;
+        }
+        self.buffer.reset();
+        self.extras.fill(Extra::default());
+        self.links.clear();
+        self.cursor = None;
+    }
+
+    /// Makes cells of row `row` those of a blank frame.
+    pub fn blank(&mut self, row: u16, cols: std::ops::Range<u16>) {
+        let n_cols = usize::from(self.area().width);
+        for col in cols.start..cols.end.min(self.area().width) {
+            let index = usize::from(row) * n_cols + usize::from(col);
+            if let (Some(cell), Some(extra)) =
+                (self.buffer.content.get_mut(index), self.extras.get_mut(index))
+            {
+                cell.reset();
+                *extra = Extra::default();
+            }
+        }
+    }
+
+    /// Takes over row `row` of a frame of the same size.
+    pub fn copy_row(&mut self, row: u16, from: &Self) {
+        let n_cols = usize::from(self.area().width);
+        let span = usize::from(row) * n_cols..(usize::from(row) + 1) * n_cols;
+        let (cells, extras) = from.row(row);
+        if let Some(own) = self.buffer.content.get_mut(span.clone())
+            && own.len() == cells.len()
+        {
+            own.clone_from_slice(cells);
+        }
+        if let Some(own) = self.extras.get_mut(span)
+            && own.len() == extras.len()
+        {
+            own.copy_from_slice(extras);
+        }
+    }
+
+    /// Takes over what the link numbers of another frame mean.
+    pub fn copy_links(&mut self, from: &Self) {
+        self.links.clone_from(&from.links);
+    }
+
+    /// How many links were given a number.
+    pub fn n_links(&self) -> usize {
+        self.links.len()
+    }
+
     /// The whole frame.
     pub fn area(&self) -> Rect {
         self.buffer.area

@@ -7,7 +7,7 @@ use super::theme::Role;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, GateId, MessageId, RunId, TaskId, TerminalId};
 use crate::base::text;
-use crate::model::dispatch::{DispatchState, STALE_AFTER_MS};
+use crate::model::fleet::{self, Shown, Sight};
 use crate::model::gate::GateState;
 use crate::model::question::QuestionState;
 use crate::model::task::{self, TaskState};
@@ -69,7 +69,7 @@ pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
         TaskState::Completed => Mark::new("✓", "done", Role::Good),
         TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
         TaskState::Blocked => {
-            let is_gated = open_gates(mirror).any(|gate| gate.task_id == task.id);
+            let is_gated = open_gates(mirror).any(|gate| gate.task_id == task.id && gate.limit.is_none());
             if is_gated {
                 Mark::new("◆", "at a gate", Role::Attention)
             } else {
@@ -79,53 +79,39 @@ pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
     }
 }
 
-/// The state of an attempt.
+/// The state of an attempt, in the word that the command line has for it too.
 pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> Mark {
-    match attempt.status {
-        DispatchState::Completed => return Mark::new("✓", "done", Role::Good),
-        DispatchState::Failed => return Mark::new("✗", "failed", Role::Bad),
-        DispatchState::CircuitBroken => return Mark::new("✗", "failed three times", Role::Bad),
-        DispatchState::Pending | DispatchState::Dispatched => {}
-    }
-    if open_questions(mirror).any(|question| question.dispatch_id == attempt.id) {
-        return Mark::new("?", "asks", Role::Attention);
-    }
     let worker = mirror.workers.get(&attempt.id);
-    match worker.map(|worker| worker.state) {
-        Some(WorkerState::Starting) => return Mark::new("◌", "starting", Role::Running),
-        Some(WorkerState::StartUnknown) => return Mark::new("!", "start unknown", Role::Bad),
-        Some(WorkerState::Stopping) => return Mark::new("◌", "stopping", Role::Running),
-        Some(WorkerState::StopUnknown) => return Mark::new("!", "stop unknown", Role::Bad),
-        Some(
-            WorkerState::Ready
-            | WorkerState::Failed
-            | WorkerState::Succeeded
-            | WorkerState::Stopped
-            | WorkerState::Abandoned,
-        )
-        | None => {}
-    }
-    if worker.is_some_and(|worker| worker.delivery == PromptDelivery::Blocked) {
-        return Mark::new("!", "brief held back", Role::Attention);
-    }
     let live = mirror.terminal_of(&attempt.id).and_then(|terminal| mirror.live.get(terminal));
-    match live.map(|live| live.activity.as_str()) {
-        Some("blocked") => Mark::new("!", "wants you", Role::Attention),
-        Some("error") => Mark::new("!", "error", Role::Bad),
-        Some("idle" | "done") => Mark::new("◐", "idle", Role::Running),
-        _ => match quiet_ms(attempt, live.and_then(|live| live.last_output_at), now) {
-            Some(quiet) => Mark::new("●", format!("quiet {}", text::age(quiet)), Role::Running),
-            None => Mark::new("●", "working", Role::Running),
-        },
-    }
-}
-
-/// How long nothing was heard or seen of an attempt, once that is worth a mark (design 7.1).
-fn quiet_ms(attempt: &DispatchRow, output_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
     let began = attempt.dispatched_at.unwrap_or(attempt.created_at);
-    let signs = [Some(began), attempt.last_heartbeat_at, output_at];
-    let last = signs.into_iter().flatten().max()?;
-    Some(now.since_ms(last)).filter(|quiet| *quiet >= STALE_AFTER_MS)
+    let output_at = live.and_then(|live| live.last_output_at);
+    let sight = Sight {
+        status: attempt.status,
+        termination: attempt.termination_reason,
+        worker: worker.map(|worker| worker.state),
+        delivery: worker.map(|worker| worker.delivery),
+        has_question: open_questions(mirror).any(|question| question.dispatch_id == attempt.id),
+        activity: live.map(|live| live.activity.as_str()),
+        quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, now),
+    };
+    let shown = sight.shown();
+    let (glyph, role) = match shown {
+        Shown::Done => ("✓", Role::Good),
+        Shown::Failed | Shown::Broken | Shown::StartFailed => ("✗", Role::Bad),
+        Shown::Lost => ("!", Role::Bad),
+        Shown::Stopped | Shown::Abandoned => ("□", Role::Quiet),
+        Shown::Asks => ("?", Role::Attention),
+        Shown::BriefHeld | Shown::WantsYou => ("!", Role::Attention),
+        Shown::StartUnknown | Shown::StopUnknown | Shown::Error => ("!", Role::Bad),
+        Shown::Starting | Shown::Stopping => ("◌", Role::Running),
+        Shown::Idle => ("◐", Role::Running),
+        Shown::Quiet | Shown::Working => ("●", Role::Running),
+    };
+    let word = match (shown, sight.quiet_ms) {
+        (Shown::Quiet, Some(quiet)) => format!("quiet {}", text::age(quiet)),
+        (_, _) => shown.to_string(),
+    };
+    Mark::new(glyph, word, role)
 }
 
 /// The state of a pane: its attempt's, or its process's.
@@ -155,19 +141,29 @@ pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mar
     }
 }
 
-/// The name of a pane: its task, its given title, or what runs in it.
+/// The name of a pane: the one it was given since, its task, the title it was opened with, or what runs in it.
 pub fn pane_title(mirror: &Mirror, terminal: &TerminalRow) -> String {
+    let named = terminal.pane_title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
+    if let Some(title) = named {
+        return title;
+    }
     if let Some(attempt) = mirror.attempt_in(&terminal.handle) {
         return title_of(mirror, &attempt.task_id);
     }
     let given = terminal.title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
     let live = mirror.live.get(&terminal.handle).map(|live| text::one_line(&live.title));
-    let agent = terminal.agent.clone().filter(|agent| agent != "shell");
+    let agent = agent_in(mirror, terminal).map(str::to_owned);
     let program = || {
         let name = terminal.command.first().and_then(|word| word.rsplit('/').next());
         name.map_or_else(|| String::from("shell"), text::one_line)
     };
     given.or(live.filter(|title| !title.is_empty())).or(agent).unwrap_or_else(program)
+}
+
+/// The agent in a pane, also one that was started in its shell.
+pub fn agent_in<'m>(mirror: &'m Mirror, terminal: &'m TerminalRow) -> Option<&'m str> {
+    let live = || mirror.live.get(&terminal.handle)?.agent.as_deref();
+    terminal.agent.as_deref().filter(|agent| *agent != "shell").or_else(live)
 }
 
 /// Pending questions.
@@ -229,8 +225,11 @@ pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attentio
     list.extend(open_gates(mirror).map(|row| Attention {
         need: Need::Gate(row.id.clone()),
         run: Some(row.run_id.clone()),
-        mark: Mark::new("◆", "gate", Role::Attention),
-        text: text::one_line(&row.question),
+        mark: Mark::new("◆", if row.limit.is_some() { "limit" } else { "gate" }, Role::Attention),
+        text: match &row.limit {
+            Some(_) => format!("{}: {}", title_of(mirror, &row.task_id), text::one_line(&row.question)),
+            None => text::one_line(&row.question),
+        },
         since: row.created_at,
     }));
     list.extend(pane_needs(mirror));
@@ -338,8 +337,10 @@ pub fn counts(mirror: &Mirror, run: Option<&RunId>) -> Counts {
     counts
 }
 
-/// The Run that a terminal belongs to: the one it was made for, or the one it coordinates.
+/// The Run that a terminal belongs to: that of the pane it was split from, the one it was made for, or
+/// the one it coordinates.
 pub fn run_of(mirror: &Mirror, terminal: &TerminalRow) -> Option<RunId> {
+    let terminal = first_of_split(mirror, terminal);
     let attempt = mirror.attempt_in(&terminal.handle).map(|attempt| attempt.run_id.clone());
     let coordinated = || {
         let handle = terminal.handle.as_str();
@@ -347,6 +348,20 @@ pub fn run_of(mirror: &Mirror, terminal: &TerminalRow) -> Option<RunId> {
         runs.max_by_key(|run| run.updated_at).map(|run| run.id.clone())
     };
     attempt.or_else(|| terminal.run_id.clone()).or_else(coordinated)
+}
+
+/// The pane whose tab a pane is in: what it was split from, as long as that is shown.
+fn first_of_split<'m>(mirror: &'m Mirror, terminal: &'m TerminalRow) -> &'m TerminalRow {
+    let parent_of = |row: &TerminalRow| row.split.as_ref().and_then(|split| mirror.terminals.get(&split.of));
+    let mut first = terminal;
+    // A row cannot be split from a later one, so this comes to an end; it is bounded all the same.
+    for _ in 0..mirror.terminals.len() {
+        match parent_of(first).filter(|parent| is_shown(parent)) {
+            Some(parent) => first = parent,
+            None => break,
+        }
+    }
+    first
 }
 
 /// The agent of an attempt, as it was started.

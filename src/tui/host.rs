@@ -6,6 +6,7 @@ use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
     EnableMouseCapture, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::style::Print;
 use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{cursor, execute, queue, terminal};
 use std::io::{self, Write};
@@ -22,7 +23,8 @@ pub struct Host {
 
 impl Host {
     /// Takes the terminal: raw mode, alternate screen, bracketed paste, focus reports, the mouse
-    /// where wanted, unambiguous keys where the terminal has them (others ignore the request).
+    /// where wanted, unambiguous keys where the terminal has them (others ignore the request). It is
+    /// asked about itself; whoever reads it next reads the answers (see `probe`).
     pub fn take(is_mouse_on: bool) -> io::Result<Self> {
         terminal::enable_raw_mode()?;
         IS_TAKEN.store(true, Ordering::SeqCst);
@@ -38,7 +40,8 @@ impl Host {
             EnterAlternateScreen,
             EnableBracketedPaste,
             EnableFocusChange,
-            PushKeyboardEnhancementFlags(flags)
+            PushKeyboardEnhancementFlags(flags),
+            Print(super::probe::questions())
         )?;
         host.set_mouse(is_mouse_on)?;
         Ok(host)
@@ -47,6 +50,11 @@ impl Host {
     /// Takes the mouse, or leaves it to the terminal's own selection.
     pub fn set_mouse(&mut self, is_ours: bool) -> io::Result<()> {
         if is_ours { execute!(self.out, EnableMouseCapture) } else { execute!(self.out, DisableMouseCapture) }
+    }
+
+    /// Asks for repeats and releases of keys besides the presses, or no more (kitty flag 2).
+    pub fn set_key_releases(&mut self, is_wanted: bool) -> io::Result<()> {
+        self.write(if is_wanted { "\x1b[=2;2u" } else { "\x1b[=2;3u" })
     }
 
     /// Writes drawn bytes in one go.
@@ -86,18 +94,4 @@ fn give_back() {
         cursor::Show
     ));
     drop(terminal::disable_raw_mode());
-}
-
-/// The bytes that put text onto the host's clipboard (OSC 52, write only).
-pub fn clipboard_bytes(text: &str) -> String {
-    use base64::Engine as _;
-    format!("\x1b]52;c;{}\x1b\\", base64::engine::general_purpose::STANDARD.encode(text))
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_copy_is_one_sequence() {
-        assert_eq!(super::clipboard_bytes("HELLO42"), "\u{1b}]52;c;SEVMTE80Mg==\u{1b}\\");
-    }
 }

@@ -5,16 +5,15 @@
 //! ours. A character is matched as it was produced, whatever modifier the layout needed for it.
 
 use super::action::Action;
+use super::copy::order;
 use crate::base::input::{Key, KeyEvent, Mods};
-use crate::config::Config;
+use crate::config::{Config, ModeKeys};
 
 /// Where a binding is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// After the prefix, everywhere.
     Prefix,
-    /// While a pane is scrolled back.
-    Scroll,
     /// With the keyboard in the sidebar.
     Sidebar,
     /// In the inbox, while no answer is being written.
@@ -31,7 +30,6 @@ impl Scope {
         (Self::Prefix, "After the prefix"),
         (Self::Inbox, "Inbox"),
         (Self::Sidebar, "Sidebar"),
-        (Self::Scroll, "Scrolled back"),
         (Self::List, "Task, gates, help"),
         (Self::Confirm, "Asked for a yes"),
     ];
@@ -156,10 +154,12 @@ pub const DEFAULTS: &[(Scope, &str, Action)] = &[
     (Scope::Prefix, "z", Action::Zoom),
     (Scope::Prefix, "m", Action::CleanView),
     (Scope::Prefix, "[", Action::Scroll),
-    (Scope::Prefix, "pageup", Action::Scroll),
+    (Scope::Prefix, "pageup", Action::ScrollPage),
+    (Scope::Prefix, "]", Action::PasteCopied),
+    (Scope::Prefix, "E", Action::EditHistory),
     (Scope::Prefix, "c", Action::NewShell),
-    (Scope::Prefix, "%", Action::NewShellHere),
-    (Scope::Prefix, "\"", Action::NewShellHere),
+    (Scope::Prefix, "%", Action::SplitRight),
+    (Scope::Prefix, "\"", Action::SplitDown),
     (Scope::Prefix, "x", Action::ClosePane),
     (Scope::Prefix, "U", Action::MarkUnseen),
     (Scope::Prefix, "y", Action::CopyPath),
@@ -202,20 +202,6 @@ pub const DEFAULTS: &[(Scope, &str, Action)] = &[
     (Scope::Sidebar, "right", Action::GoToPane),
     (Scope::Sidebar, "esc", Action::Close),
     (Scope::Sidebar, "q", Action::Close),
-    (Scope::Scroll, "up", Action::Up),
-    (Scope::Scroll, "k", Action::Up),
-    (Scope::Scroll, "down", Action::Down),
-    (Scope::Scroll, "j", Action::Down),
-    (Scope::Scroll, "pageup", Action::PageUp),
-    (Scope::Scroll, "pagedown", Action::PageDown),
-    (Scope::Scroll, "space", Action::PageDown),
-    (Scope::Scroll, "g", Action::Top),
-    (Scope::Scroll, "home", Action::Top),
-    (Scope::Scroll, "G", Action::Bottom),
-    (Scope::Scroll, "end", Action::Bottom),
-    (Scope::Scroll, "q", Action::Close),
-    (Scope::Scroll, "esc", Action::Close),
-    (Scope::Scroll, "enter", Action::Close),
     (Scope::List, "up", Action::Up),
     (Scope::List, "k", Action::Up),
     (Scope::List, "down", Action::Down),
@@ -239,6 +225,7 @@ pub const DEFAULTS: &[(Scope, &str, Action)] = &[
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keys {
     pub prefix: Chord,
+    mode_keys: ModeKeys,
     rows: Vec<(Scope, Chord, Action)>,
 }
 
@@ -283,7 +270,7 @@ impl Keys {
                 rows.push((Scope::Prefix, chord, action));
             }
         }
-        (Self { prefix, rows }, faults)
+        (Self { prefix, mode_keys: config.screen.mode_keys, rows }, faults)
     }
 
     /// The action of a typed key.
@@ -321,14 +308,16 @@ impl Keys {
             }
             rows
         };
-        Scope::ALL.iter().map(|(scope, heading)| (*heading, section(*scope))).collect()
+        let screens = Scope::ALL.iter().map(|(scope, heading)| (*heading, section(*scope)));
+        screens.chain([(mode_heading(self.mode_keys), order::table(self.mode_keys))]).collect()
     }
 
     /// The README's table of the default keys.
     pub fn markdown() -> String {
         let (keys, _) = Self::new(&Config::default());
         let mut text = String::new();
-        for (heading, rows) in keys.table() {
+        let emacs = (mode_heading(ModeKeys::Emacs), order::table(ModeKeys::Emacs));
+        for (heading, rows) in keys.table().into_iter().chain([emacs]) {
             text.push_str(&format!("| {heading} | |\n|---|---|\n"));
             for (labels, what) in rows {
                 text.push_str(&format!("| `{labels}` | {what} |\n"));
@@ -336,6 +325,13 @@ impl Keys {
             text.push('\n');
         }
         text
+    }
+}
+
+fn mode_heading(keys: ModeKeys) -> &'static str {
+    match keys {
+        ModeKeys::Vi => "Copy mode",
+        ModeKeys::Emacs => "Copy mode with `mode_keys = \"emacs\"`",
     }
 }
 
@@ -363,7 +359,7 @@ mod tests {
         let shift = Mods { is_shift: true, ..Mods::NONE };
         let (keys, faults) = Keys::new(&Config::default());
         assert!(faults.is_empty());
-        assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('"'), shift)), Some(Action::NewShellHere));
+        assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('"'), shift)), Some(Action::SplitDown));
         assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('2'), Mods::NONE)), Some(Action::Tab2));
         assert_eq!(keys.action(Scope::Prefix, &typed(Key::Char('@'), shift)), None);
         assert!(keys.prefix.is_typed(&typed(Key::Char('b'), Mods { is_ctrl: true, ..Mods::NONE })));

@@ -1,5 +1,6 @@
 //! Geometry: where things are on a host of a given size. Pure.
 
+use crate::model::terminal::SplitDirection;
 use ratatui::layout::Rect;
 
 /// Below this the sidebar is an overlay that a key opens.
@@ -10,6 +11,9 @@ const GOOD_PANE_COLS: u16 = 72;
 const MIN_PANE_COLS: u16 = 40;
 /// Rows of a tile, its title included.
 const MIN_PANE_ROWS: u16 = 6;
+/// A pane that somebody split on purpose may be smaller than one that was placed.
+const MIN_SPLIT_COLS: u16 = 20;
+const MIN_SPLIT_ROWS: u16 = 4;
 
 /// The parts of the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,6 +99,46 @@ pub fn tiles(area: Rect, n: usize) -> Vec<Rect> {
         }
     }
     tiles
+}
+
+/// Divides an area among panes, of which some were split from an earlier one (its index and how) and
+/// take half of its tile. Where that would leave too little of one, all are tiles of their own.
+pub fn arrange(area: Rect, splits: &[Option<(usize, SplitDirection)>]) -> Vec<Rect> {
+    let n_free = splits.iter().filter(|split| split.is_none()).count();
+    let mut free = tiles(area, n_free).into_iter();
+    let mut placed: Vec<Rect> = Vec::with_capacity(splits.len());
+    for split in splits {
+        let Some((parent, direction)) = split else {
+            placed.extend(free.next());
+            continue;
+        };
+        let halves = placed.get(*parent).and_then(|tile| halves(*tile, *direction));
+        match (halves, placed.get_mut(*parent)) {
+            (Some((first, second)), Some(tile)) => {
+                *tile = first;
+                placed.push(second);
+            }
+            (_, _) => return tiles(area, splits.len()),
+        }
+    }
+    placed
+}
+
+/// Left and right with the line between them, or top and bottom; None where one would be too small.
+fn halves(tile: Rect, direction: SplitDirection) -> Option<(Rect, Rect)> {
+    let (first, second) = match direction {
+        SplitDirection::Horizontal => {
+            let left = tile.width.saturating_sub(1).div_ceil(2);
+            let right = tile.width.saturating_sub(left + 1);
+            (Rect { width: left, ..tile }, Rect { x: tile.x + left + 1, width: right, ..tile })
+        }
+        SplitDirection::Vertical => {
+            let top = tile.height.div_ceil(2);
+            (Rect { height: top, ..tile }, Rect { y: tile.y + top, height: tile.height - top, ..tile })
+        }
+    };
+    let is_enough = |half: &Rect| half.width >= MIN_SPLIT_COLS && half.height >= MIN_SPLIT_ROWS;
+    (is_enough(&first) && is_enough(&second)).then_some((first, second))
 }
 
 /// Where part `index` of `n_parts` begins in `length`.
@@ -188,6 +232,26 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_split_pane_shares_the_tile_of_the_one_it_was_split_from() {
+        let area = Rect::new(0, 0, 101, 40);
+        let right = Some((0, SplitDirection::Horizontal));
+        let below = Some((1, SplitDirection::Vertical));
+        assert_eq!(
+            arrange(area, &[None, right, below]),
+            [Rect::new(0, 0, 50, 40), Rect::new(51, 0, 50, 20), Rect::new(51, 20, 50, 20)]
+        );
+        // Split twice, the pane halves what it had left.
+        let twice = arrange(area, &[None, right, right]);
+        assert_eq!(
+            twice.iter().map(|tile| (tile.x, tile.width)).collect::<Vec<_>>(),
+            [(0, 25), (51, 50), (26, 24)]
+        );
+        // No room for halves: tiles of their own.
+        let narrow = Rect::new(0, 0, 40, 12);
+        assert_eq!(arrange(narrow, &[None, right]), tiles(narrow, 2));
     }
 
     #[test]

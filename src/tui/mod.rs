@@ -7,6 +7,8 @@
 
 pub mod action;
 pub mod canvas;
+pub mod clipboard;
+pub mod copy;
 pub mod facts;
 pub mod host;
 pub mod input;
@@ -15,11 +17,16 @@ pub mod layout;
 pub mod mirror;
 pub mod model;
 pub mod msg;
+pub mod pace;
 pub mod paint;
+pub mod probe;
+pub mod scratch;
 pub mod screen;
+pub mod stale;
 #[cfg(test)]
 mod testing;
 pub mod theme;
+pub mod typist;
 pub mod update;
 pub mod widget;
 
@@ -29,19 +36,25 @@ use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::HostFacts;
+use clipboard::Porter;
 use model::{Model, Options};
 use msg::{Cmd, Msg};
+use pace::Pace;
 use paint::Painter;
+use stale::Stale;
 use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use typist::{Straight, Typist};
 
-/// The shortest time between two frames.
-const FRAME: Duration = Duration::from_millis(16);
 /// How long a frame waits for the echo of a key, so that one frame shows both.
 const ECHO: Duration = Duration::from_millis(3);
+/// How long the first frame waits for the first pictures: what would be shown before them is nothing.
+const FIRST: Duration = Duration::from_millis(100);
 /// Between two tries to reach a server that went away.
 const RETRY: Duration = Duration::from_millis(500);
 /// Host events that wait at most; a full queue slows the reader.
@@ -76,8 +89,15 @@ async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
     let host = host::Host::take(is_mouse_on).map_err(|error| broken("take over the terminal", &error))?;
     let mut model = Model::new(options);
     (model.n_cols, model.n_rows) = host::Host::size();
+    let (events, input) = mpsc::channel(INPUT_QUEUE);
+    let typist = Arc::new(Typist::default());
+    read_input(Arc::clone(&typist), events.clone());
+    let tell = move |outcome| events.blocking_send(Event::Msg(Msg::Copied(outcome))).is_ok();
+    let porter = Porter::new(model.options.config.clipboard.clone(), model.options.clipboard.clone(), tell);
+    let scratch = place.dir.scratch();
+    let painter = Painter::default();
     let mut screen =
-        Screen { host, painter: Painter::default(), model, stream: Some(stream), is_over: false };
+        Screen { host, painter, model, stream: Some(stream), porter, input, typist, scratch, is_over: false };
     screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))
 }
 
@@ -86,48 +106,65 @@ struct Screen {
     painter: Painter,
     model: Model,
     stream: Option<Stream>,
+    porter: Porter,
+    input: mpsc::Receiver<Event>,
+    typist: Arc<Typist>,
+    /// The folder of texts for the editor.
+    scratch: PathBuf,
     is_over: bool,
 }
 
 impl Screen {
     async fn run(&mut self, place: &Place) -> std::io::Result<()> {
-        let mut input = read_input();
+        // Events of the host that were taken in.
+        let mut n_taken = 0;
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hangup = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
-        let (mut may_draw_at, mut is_dirty) = (Instant::now(), true);
-        // Set from a key until the server's next screen, which shows it most likely.
+        let mut pace = Pace::new(Instant::now());
+        pace.wait(Instant::now(), FIRST);
+        let mut was_filled = false;
+        // When the screen changes by time alone.
+        let mut tick_at = Instant::now();
+        // Set from a key until the next picture of its pane, which shows it most likely.
         let mut is_echo_due = false;
         self.take(Msg::Tick(Clock::System.now()))?;
         while !self.is_over {
-            let tick = Duration::from_millis(self.model.next_tick_ms());
-            let wait = if is_dirty { may_draw_at } else { Instant::now() + tick };
+            let is_stale = self.model.stale != Stale::Nothing;
+            let wait = if is_stale { pace.may_draw_at() } else { tick_at };
             let msg = tokio::select! {
                 biased;
                 _ = terminate.recv() => break,
                 _ = hangup.recv() => break,
                 _ = interrupt.recv() => break,
-                msg = input.recv() => match msg {
-                    Some(msg) => Some(msg),
+                msg = self.input.recv() => match msg {
+                    Some(event) => {
+                        n_taken += u64::from(!matches!(event, Event::Msg(Msg::Copied(_))));
+                        Some(event)
+                    }
                     // The terminal is gone.
                     None => break,
                 },
-                msg = next(&mut self.stream, place) => Some(msg),
+                msg = next(&mut self.stream, place, &self.model.host) => Some(msg),
                 () = tokio::time::sleep_until(wait) => None,
             };
+            let now = Instant::now();
             self.take(Msg::Tick(Clock::System.now()))?;
             match msg {
                 Some(Event::Msg(msg)) => {
                     match msg {
                         Msg::Key(_) | Msg::Paste(_) => {
                             is_echo_due = true;
-                            if !is_dirty {
-                                may_draw_at = may_draw_at.max(Instant::now() + ECHO);
+                            if !is_stale {
+                                pace.wait(now, ECHO);
                             }
                         }
                         // Whoever types sees it at once, also beside a flood.
-                        Msg::Screen { .. } if std::mem::take(&mut is_echo_due) => {
-                            may_draw_at = Instant::now();
+                        Msg::Screen { ref terminal, .. }
+                            if self.model.focus.as_ref() == Some(terminal)
+                                && (self.typist.take_echo_due() | std::mem::take(&mut is_echo_due)) =>
+                        {
+                            pace.hurry(now);
                         }
                         Msg::Screen { .. }
                         | Msg::Mouse(_)
@@ -136,23 +173,39 @@ impl Screen {
                         | Msg::Host(_)
                         | Msg::Server(_)
                         | Msg::Lost { .. }
+                        | Msg::Copied(_)
+                        | Msg::Written { .. }
                         | Msg::Tick(_) => {}
                     }
                     self.take(msg)?;
-                    is_dirty = true;
                 }
                 Some(Event::Attached(stream)) => self.stream = Some(stream),
-                None => is_dirty = true,
+                None => {}
             }
-            if is_dirty && Instant::now() >= may_draw_at {
-                is_dirty = false;
-                // A frame that changed nothing delays none after it.
-                if self.draw()? {
-                    may_draw_at = Instant::now() + FRAME;
+            if !was_filled && self.model.is_filled() {
+                was_filled = true;
+                pace.hurry(now);
+            }
+            if now >= tick_at {
+                self.model.stale = Stale::Whole;
+            }
+            if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
+                if self.model.stale == Stale::Whole {
+                    tick_at = now + Duration::from_millis(self.model.next_tick_ms());
                 }
+                let n_bytes = self.draw()?;
+                pace.note(Instant::now(), n_bytes);
             }
+            self.typist.arm(n_taken, self.straight());
         }
         Ok(())
+    }
+
+    /// The way for keys that mean nothing to this screen, while there is one.
+    fn straight(&self) -> Option<Straight> {
+        let terminal = update::typed_at(&self.model)?.clone();
+        let server = self.stream.as_ref()?.sender().clone();
+        Some(Straight { terminal, prefix: self.model.keys.prefix, server })
     }
 
     fn take(&mut self, msg: Msg) -> std::io::Result<()> {
@@ -163,27 +216,40 @@ impl Screen {
             match cmd {
                 Cmd::Send(frame) => {
                     if let Some(stream) = &self.stream {
-                        stream.send(&frame);
+                        stream.sender().send(&frame);
                     }
                 }
-                Cmd::Clipboard(text) => self.host.write(&host::clipboard_bytes(&text))?,
+                Cmd::Clipboard(order) => self.porter.take(order),
+                Cmd::Host(bytes) => self.host.write(&bytes)?,
+                Cmd::Write { terminal, text } => {
+                    let path = scratch::write(&self.scratch, &text).map_err(|error| error.to_string());
+                    self.take(Msg::Written { terminal, path })?;
+                }
                 Cmd::Bell => self.host.write("\x07")?,
                 Cmd::Redraw => self.painter.forget(),
                 Cmd::Mouse(is_ours) => self.host.set_mouse(is_ours)?,
+                Cmd::KeyReleases(is_wanted) => self.host.set_key_releases(is_wanted)?,
                 Cmd::Quit => self.is_over = true,
             }
         }
         Ok(())
     }
 
-    /// Gives whether anything was written.
-    fn draw(&mut self) -> std::io::Result<bool> {
-        let bytes = self.painter.frame(self.model.draw());
-        if bytes.is_empty() {
-            return Ok(false);
+    /// Gives how many bytes were written.
+    fn draw(&mut self) -> std::io::Result<usize> {
+        let (model, painter) = (&self.model, &mut self.painter);
+        let part = match &model.stale {
+            Stale::Rows(rows) => screen::part(model, rows),
+            Stale::Nothing | Stale::Whole => None,
+        };
+        let patch = part.and_then(|part| painter.patch(&part.rows(), |canvas| part.draw(canvas)));
+        let size = (model.n_cols, model.n_rows);
+        let bytes = patch.unwrap_or_else(|| painter.frame(size, |canvas| model.draw(canvas)));
+        self.model.stale = Stale::Nothing;
+        if !bytes.is_empty() {
+            self.host.write(&bytes)?;
         }
-        self.host.write(&bytes)?;
-        Ok(true)
+        Ok(bytes.len())
     }
 }
 
@@ -194,7 +260,7 @@ enum Event {
 }
 
 /// The next thing from the server, or the next server.
-async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
+async fn next(stream: &mut Option<Stream>, place: &Place, host: &HostFacts) -> Event {
     match stream {
         Some(stream) => Event::Msg(match stream.next().await {
             Incoming::Frame(frame) => Msg::Server(frame),
@@ -204,16 +270,21 @@ async fn next(stream: &mut Option<Stream>, place: &Place) -> Event {
         None => loop {
             tokio::time::sleep(RETRY).await;
             // The status line already says that the server is away; each try may fail.
-            if let Ok(stream) = Stream::attach(place, HostFacts::default()).await {
+            if let Ok(stream) = Stream::attach(place, host.clone()).await {
                 return Event::Attached(stream);
             }
         },
     }
 }
 
-/// Starts the thread that reads the host's events.
-fn read_input() -> mpsc::Receiver<Event> {
-    let (send, receive) = mpsc::channel(INPUT_QUEUE);
-    std::thread::spawn(move || input::read_all(|msg| send.blocking_send(Event::Msg(msg)).is_ok()));
-    receive
+/// Starts the thread that reads what the host says about itself, then its events.
+fn read_input(typist: Arc<Typist>, send: mpsc::Sender<Event>) {
+    let hand_over = move |msg: Msg| typist.take(&msg) || send.blocking_send(Event::Msg(msg)).is_ok();
+    std::thread::spawn(move || {
+        if let Some(facts) = probe::read_answers(|event| hand_over(Msg::Key(event)))
+            && hand_over(Msg::Host(facts))
+        {
+            input::read_all(hand_over);
+        }
+    });
 }

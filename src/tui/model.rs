@@ -2,18 +2,22 @@
 
 use super::action::Action;
 use super::canvas::Canvas;
+use super::clipboard;
+use super::copy::Session;
 use super::facts;
 use super::keys::Keys;
 use super::layout::{self, Areas, SidebarWish};
 use super::mirror::Mirror;
+use super::stale::Stale;
 use super::theme::Theme;
 use super::widget::field::Field;
 use crate::base::clock::Timestamp;
-use crate::base::grid::Row;
 use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
-use crate::proto::screen::View;
+use crate::model::terminal::Split;
+use crate::proto::dispatch::Moment;
+use crate::proto::screen::{HostFacts, View};
 use crate::pty::snapshot::PaneImage;
 use ratatui::layout::Rect;
 use std::collections::{BTreeMap, BTreeSet};
@@ -29,42 +33,24 @@ pub enum Tab {
 #[derive(Debug, Clone, Default)]
 pub struct Pane {
     pub image: PaneImage,
-    /// Set while the pane is scrolled back.
-    pub scroll: Option<Scrolled>,
+    /// Set while the pane is in copy mode.
+    pub copy: Option<Session>,
     /// The program rang or notified while it was not focused.
     pub has_notice: bool,
 }
 
-/// A view of history. It stands still while output arrives: it is a picture, asked for once.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Scrolled {
-    /// Rows above the live screen when the picture was made.
-    pub rows_back: u32,
-    /// Rows of history at the last answer.
-    pub n_history: u32,
-    pub rows: Vec<Row>,
-    /// Rows that the person moved since the last question.
-    pub pending: i64,
-    pub is_asked: bool,
-    /// The line at the top of the live screen when the picture was made.
-    pub line_at: u64,
-}
-
-impl Scrolled {
-    /// Rows above the live screen now, whose top line is `line_now`: output moved it down since.
-    pub fn rows_back_now(&self, line_now: u64) -> u32 {
-        let n_new = u32::try_from(line_now.saturating_sub(self.line_at)).unwrap_or(u32::MAX);
-        self.rows_back.saturating_add(n_new)
-    }
-}
-
-/// A selection with the mouse, in rows and columns of the pane.
+/// The left button went down on a live pane: a drag from here selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Selection {
+pub struct Press {
     pub terminal: TerminalId,
-    pub from: (u16, u16),
-    pub to: (u16, u16),
-    pub is_drawn: bool,
+    /// Row and column of the pane.
+    pub at: (u16, u16),
+    /// The n-th press in a row at this place.
+    pub n_clicks: u8,
+    pub time: Timestamp,
+    pub is_held: bool,
+    /// The last place of the drag, and rows that it scrolls in each turn: it is at an edge.
+    pub edge: Option<((u16, u16), i64)>,
 }
 
 /// A screen over the panes.
@@ -106,6 +92,24 @@ pub struct InboxView {
     pub armed_at: Timestamp,
 }
 
+/// What the server says happened to the task that is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskHistory {
+    pub task: TaskId,
+    /// None until the first answer.
+    pub moments: Option<Vec<Moment>>,
+    /// The newest event that was known when it was asked for.
+    pub seq: u64,
+    pub is_asked: bool,
+}
+
+impl TaskHistory {
+    /// Nothing is known yet.
+    pub fn of(task: &TaskId) -> Self {
+        Self { task: task.clone(), moments: None, seq: 0, is_asked: false }
+    }
+}
+
 /// A note that goes away by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
@@ -134,6 +138,9 @@ pub struct Options {
     pub session: String,
     /// Open a shell when there is no pane at all.
     pub opens_shell: bool,
+    pub clipboard: clipboard::Facts,
+    /// The command line of the person's editor; where there is none, a pager shows texts.
+    pub editor: Option<String>,
 }
 
 /// The model.
@@ -160,10 +167,29 @@ pub struct Model {
     pub sidebar_row: Option<usize>,
     pub is_prefix_on: bool,
     pub modal: Option<Modal>,
+    /// The timeline of the task that is shown.
+    pub history: Option<TaskHistory>,
     pub toasts: Vec<Toast>,
     pub unseen: BTreeSet<TerminalId>,
-    pub selection: Option<Selection>,
+    /// The last press of the left button on a pane.
+    pub press: Option<Press>,
+    /// What was copied last.
+    pub copied: Option<String>,
+    /// What was said of it.
+    pub copy_note: Option<String>,
+    /// Panes with the editor that this person opened; they go when it ends well.
+    pub editors: BTreeSet<TerminalId>,
+    /// The number of the last question about history.
+    pub last_question: u64,
+    /// The person knows how to select where a program has the mouse.
+    pub has_hinted_mouse: bool,
+    /// When a drag at an edge scrolled last.
+    pub edge_at: Timestamp,
     pub is_host_focused: bool,
+    /// What the host said about itself.
+    pub host: HostFacts,
+    /// The host was asked for key releases.
+    pub has_key_releases: bool,
     /// The view that the server was told last.
     pub told: View,
     /// Calls under way: what a failure is about.
@@ -177,6 +203,8 @@ pub struct Model {
     pub wanted_focus: Option<TerminalId>,
     /// What was typed for programs that are being started, in order.
     pub early_input: Vec<(TerminalId, InputEvent)>,
+    /// What of the frame drawn last is out of date.
+    pub stale: Stale,
 }
 
 /// Why a call was made.
@@ -184,7 +212,10 @@ pub struct Model {
 pub enum CallPurpose {
     Answer(facts::Need),
     OpenShell,
+    OpenEditor,
     ClosePane,
+    /// The timeline of a task.
+    History(TaskId),
 }
 
 impl Model {
@@ -219,9 +250,18 @@ impl Model {
             sidebar_row: None,
             is_prefix_on: false,
             modal: None,
+            history: None,
             unseen: BTreeSet::new(),
-            selection: None,
+            press: None,
+            copied: None,
+            copy_note: None,
+            editors: BTreeSet::new(),
+            last_question: 0,
+            has_hinted_mouse: false,
+            edge_at: Timestamp(0),
             is_host_focused: true,
+            host: HostFacts::default(),
+            has_key_releases: false,
             told: View::default(),
             calls: BTreeMap::new(),
             n_calls: 0,
@@ -230,7 +270,13 @@ impl Model {
             is_active: true,
             wanted_focus: None,
             early_input: Vec::new(),
+            stale: Stale::Whole,
         }
+    }
+
+    /// Whether the pane of a terminal is in copy mode.
+    pub fn is_in_copy_mode(&self, terminal: &TerminalId) -> bool {
+        self.panes.get(terminal).is_some_and(|pane| pane.copy.is_some())
     }
 
     /// Where the parts of the screen are now.
@@ -279,11 +325,27 @@ impl Model {
         self.mirror.terminals.values().filter(|row| facts::is_shown(row)).map(|row| &row.handle)
     }
 
-    /// The terminals of a tab in the order of their panes: as they were opened.
+    /// The terminals of a tab in the order of their panes: as they were opened, each with what was split
+    /// from it behind it.
     pub fn terminals_in(&self, tab: &Tab) -> Vec<TerminalId> {
         let mut list: Vec<_> = self.shown_terminals().filter(|id| self.tab_of(id) == *tab).cloned().collect();
         list.sort_by_key(|id| self.mirror.terminals.get(id).map(|row| (row.created_at, row.handle.clone())));
-        list
+        let mut ordered: Vec<TerminalId> = Vec::with_capacity(list.len());
+        for id in &list {
+            let parent = self.split_of(id).map(|split| &split.of);
+            let is_behind = |known: &TerminalId| {
+                Some(known) == parent || self.split_of(known).map(|split| &split.of) == parent
+            };
+            let at = parent
+                .filter(|parent| ordered.contains(parent))
+                .and_then(|_| ordered.iter().rposition(is_behind));
+            ordered.insert(at.map_or(ordered.len(), |at| at + 1), id.clone());
+        }
+        ordered
+    }
+
+    fn split_of(&self, terminal: &TerminalId) -> Option<&Split> {
+        self.mirror.terminals.get(terminal)?.split.as_ref()
     }
 
     /// The Run of the current tab.
@@ -309,7 +371,12 @@ impl Model {
         let at = all.iter().position(|id| Some(id) == self.focus.as_ref()).unwrap_or(0);
         let first = at / capacity * capacity;
         let page: Vec<_> = all.into_iter().skip(first).take(capacity).collect();
-        let tiles = layout::tiles(area, page.len());
+        let splits = page.iter().map(|id| {
+            let split = self.split_of(id)?;
+            let parent = page.iter().position(|other| *other == split.of)?;
+            Some((parent, split.direction))
+        });
+        let tiles = layout::arrange(area, &splits.collect::<Vec<_>>());
         page.into_iter().zip(tiles).collect()
     }
 
@@ -344,12 +411,23 @@ impl Model {
             self.mirror.dispatches.values().any(|row| row.status.is_active() && young(row.created_at))
                 || self.attention().iter().any(|item| young(item.since));
         let toast = self.toasts.iter().map(|toast| toast.until.since_ms(self.now)).min().unwrap_or(u64::MAX);
+        let is_moving = self.panes.values().filter_map(|pane| pane.copy.as_ref());
+        if is_moving.into_iter().any(|copy| copy.is_dragged() || copy.leaves_at.is_some()) {
+            return 50;
+        }
         let age = if has_young { 1_000 } else { to_minute };
         age.min(toast.max(50)).clamp(50, 60_000)
     }
 
-    /// The whole frame.
-    pub fn draw(&self) -> Canvas {
-        super::screen::draw(self)
+    /// Whether everything is here that a whole frame shows.
+    pub fn is_filled(&self) -> bool {
+        let has_picture =
+            |id: &TerminalId| self.panes.get(id).is_some_and(|pane| !pane.image.rows().is_empty());
+        self.mirror.is_loaded && self.told.panes.iter().all(|pane| has_picture(&pane.terminal))
+    }
+
+    /// The whole frame, on a blank one.
+    pub fn draw(&self, canvas: &mut Canvas) {
+        super::screen::draw(self, canvas);
     }
 }

@@ -1,5 +1,6 @@
 //! What reaches the model, and what it asks of the world. Both are data.
 
+use super::clipboard::{Order, Outcome};
 use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
 use crate::base::input::{KeyEvent, MouseEvent};
@@ -26,6 +27,10 @@ pub enum Msg {
     Screen { terminal: TerminalId, patch: Vec<u8> },
     /// The connection is gone; a new one is being made.
     Lost { reason: String },
+    /// A copy went its way.
+    Copied(Outcome),
+    /// A text for the editor lies in a file.
+    Written { terminal: TerminalId, path: Result<String, String> },
     /// The machine's clock.
     Tick(Timestamp),
 }
@@ -35,14 +40,20 @@ pub enum Msg {
 pub enum Cmd {
     /// To the server.
     Send(ClientFrame),
-    /// Onto the host's clipboard.
-    Clipboard(String),
+    /// Onto the person's clipboard.
+    Clipboard(Order),
+    /// Bytes that the host's terminal reads itself.
+    Host(String),
+    /// Into a private file, for the editor.
+    Write { terminal: TerminalId, text: String },
     /// Ring the host's bell.
     Bell,
     /// Forget what the host shows and draw everything.
     Redraw,
     /// Take the mouse from the host, or leave it to the host's own selection.
     Mouse(bool),
+    /// Ask the host for key releases, or no more.
+    KeyReleases(bool),
     /// Leave; everything keeps running.
     Quit,
 }

@@ -9,10 +9,13 @@ use crate::base::grid::{CursorShape, Underline};
 use crate::base::text;
 use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
+use std::collections::BTreeSet;
 
 /// Frames that change at most this many cells are written without hiding the cursor or opening a
 /// synchronized update: the echo of a key needs neither.
 const SMALL_FRAME: usize = 8;
+/// Links that may collect over partial frames; then a whole frame counts them anew.
+const MAX_LINKS: usize = 256;
 
 /// Columns that a cell takes on the host.
 pub fn cell_width(cell: &Cell, extra: Extra) -> u16 {
@@ -26,9 +29,19 @@ pub fn cell_width(cell: &Cell, extra: Extra) -> u16 {
 }
 
 /// Remembers what the host shows.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Painter {
-    shown: Option<Canvas>,
+    shown: Canvas,
+    /// The frame that is drawn next; its memory is used again and again.
+    next: Canvas,
+    /// False while nobody knows what the host shows.
+    is_known: bool,
+}
+
+impl Default for Painter {
+    fn default() -> Self {
+        Self { shown: Canvas::new(0, 0), next: Canvas::new(0, 0), is_known: false }
+    }
 }
 
 /// Everything that SGR and OSC 8 switch.
@@ -108,30 +121,65 @@ fn slots(canvas: &Canvas, row: u16) -> Vec<Slot<'_>> {
 impl Painter {
     /// Forgets what the host shows: the next frame is written whole.
     pub fn forget(&mut self) {
-        self.shown = None;
+        self.is_known = false;
     }
 
-    /// The bytes that turn what the host shows into `next`; empty when nothing changed.
-    pub fn frame(&mut self, next: Canvas) -> String {
-        let shown = self.shown.take().filter(|shown| shown.area() == next.area());
+    /// The bytes that turn what the host shows into what `draw` draws on a blank frame; empty when
+    /// nothing changed.
+    pub fn frame(&mut self, (n_cols, n_rows): (u16, u16), draw: impl FnOnce(&mut Canvas)) -> String {
+        self.next.reset(n_cols, n_rows);
+        draw(&mut self.next);
         let mut writer = Writer::new();
-        if shown.is_none() {
+        let is_known = self.is_known && self.shown.area() == self.next.area();
+        if !is_known {
             writer.out.push_str("\x1b[0m\x1b[2J");
+            self.shown.reset(n_cols, n_rows);
         }
-        let blank = shown.is_none().then(|| Canvas::new(next.area().width, next.area().height));
-        if let Some(before) = shown.as_ref().or(blank.as_ref()) {
-            let has_same_links = before.has_links_of(&next);
-            for row in 0..next.area().height {
-                // Most rows of most frames are the same.
-                if !has_same_links || before.row(row) != next.row(row) {
-                    writer.row(row, &slots(before, row), &slots(&next, row));
-                }
+        let has_same_links = self.shown.has_links_of(&self.next);
+        for row in 0..n_rows {
+            // Most rows of most frames are the same.
+            if !has_same_links || self.shown.row(row) != self.next.row(row) {
+                writer.row(row, &slots(&self.shown, row), &slots(&self.next, row));
             }
         }
-        let old_cursor = shown.as_ref().map(|shown| shown.cursor);
-        let text = writer.finish(old_cursor, next.cursor);
-        self.shown = Some(next);
+        let text = writer.finish(is_known.then_some(self.shown.cursor), self.next.cursor);
+        std::mem::swap(&mut self.shown, &mut self.next);
+        self.is_known = true;
         text
+    }
+
+    /// The same where only `rows` change: `draw` finds them as they are shown and draws over them, and
+    /// puts the cursor. None where that cannot be done: what the host shows is not known, or links
+    /// have collected.
+    pub fn patch(&mut self, rows: &BTreeSet<u16>, draw: impl FnOnce(&mut Canvas)) -> Option<String> {
+        if !self.is_known || self.shown.n_links() > MAX_LINKS {
+            return None;
+        }
+        let area = self.shown.area();
+        if self.next.area() != area {
+            self.next.reset(area.width, area.height);
+        }
+        self.next.copy_links(&self.shown);
+        self.next.cursor = None;
+        rows.iter().for_each(|row| self.next.copy_row(*row, &self.shown));
+        draw(&mut self.next);
+        let mut writer = Writer::new();
+        for row in rows.iter().copied() {
+            if self.shown.row(row) != self.next.row(row) {
+                writer.row(row, &slots(&self.shown, row), &slots(&self.next, row));
+                self.shown.copy_row(row, &self.next);
+            }
+        }
+        let text = writer.finish(Some(self.shown.cursor), self.next.cursor);
+        self.shown.copy_links(&self.next);
+        self.shown.cursor = self.next.cursor;
+        Some(text)
+    }
+
+    /// What the host shows.
+    #[cfg(test)]
+    pub fn shown(&self) -> &Canvas {
+        &self.shown
     }
 }
 
@@ -349,24 +397,28 @@ mod tests {
         canvas
     }
 
+    fn frame(painter: &mut Painter, next: Canvas) -> String {
+        painter.frame((next.area().width, next.area().height), |canvas| *canvas = next)
+    }
+
     #[test]
     fn an_equal_frame_writes_nothing_and_a_key_writes_its_cell() {
         let mut painter = Painter::default();
         let mut first = canvas(&["$ l"]);
         first.cursor = Some(HostCursor { row: 0, col: 3, shape: CursorShape::Default });
-        assert!(painter.frame(first.clone()).contains("$\u{1b}[Cl"));
-        assert_eq!(painter.frame(first), "");
+        assert!(frame(&mut painter, first.clone()).contains("$\u{1b}[Cl"));
+        assert_eq!(frame(&mut painter, first), "");
         let mut second = canvas(&["$ ls"]);
         second.cursor = Some(HostCursor { row: 0, col: 4, shape: CursorShape::Default });
-        assert_eq!(painter.frame(second), "\u{1b}[1;4Hs");
+        assert_eq!(frame(&mut painter, second), "\u{1b}[1;4Hs");
     }
 
     #[test]
     fn a_long_stale_tail_is_erased_in_one_go() {
         let mut painter = Painter::default();
-        painter.frame(canvas(&["abcdefghijkl"]));
+        frame(&mut painter, canvas(&["abcdefghijkl"]));
         assert_eq!(
-            painter.frame(canvas(&["ab"])),
+            frame(&mut painter, canvas(&["ab"])),
             "\u{1b}[?2026h\u{1b}[?25l\u{1b}[1;3H\u{1b}[K\u{1b}[?2026l"
         );
     }
@@ -374,8 +426,8 @@ mod tests {
     #[test]
     fn a_narrow_cell_over_half_a_wide_one_is_written() {
         let mut painter = Painter::default();
-        painter.frame(canvas(&["日x"]));
-        let bytes = painter.frame(canvas(&["a x"]));
+        frame(&mut painter, canvas(&["日x"]));
+        let bytes = frame(&mut painter, canvas(&["a x"]));
         assert_eq!(bytes, "\u{1b}[1;1Ha ", "both halves are replaced");
     }
 
@@ -387,7 +439,7 @@ mod tests {
         let extra = Extra { width: 2, underline: Underline::Curly, is_overlined: false, link };
         next.put(0, 0, "👩‍💻", Style::default(), extra);
         next.put(0, 2, "z", Style::default(), Extra { width: 1, ..Extra::default() });
-        let bytes = painter.frame(next);
+        let bytes = frame(&mut painter, next);
         assert!(bytes.contains("\u{1b}[0;4:3m\u{1b}]8;id=ab;https://x.y\u{1b}\\👩‍💻\u{1b}[1;3H"), "{bytes:?}");
         assert!(bytes.contains("\u{1b}]8;;\u{1b}\\z"), "{bytes:?}");
     }
@@ -397,6 +449,6 @@ mod tests {
         let mut painter = Painter::default();
         let mut next = Canvas::new(2, 1);
         next.put(0, 1, "日", Style::default(), Extra { width: 2, ..Extra::default() });
-        assert!(!painter.frame(next).contains('日'));
+        assert!(!frame(&mut painter, next).contains('日'));
     }
 }

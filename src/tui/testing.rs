@@ -1,5 +1,6 @@
 //! A team at work as synthetic frames, and a screen to look at without a terminal.
 
+use super::canvas::Canvas;
 use super::model::{Model, Options};
 use super::msg::{Cmd, Msg};
 use super::update::update;
@@ -9,10 +10,12 @@ use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
 use crate::base::size::TermSize;
 use crate::config::Config;
 use crate::proto::event::Change;
-use crate::proto::screen::ServerFrame;
+use crate::proto::screen::{ClientFrame, LinesWish, SearchWish, ServerFrame};
 use crate::pty::snapshot::PaneRows;
 use crate::pty::term::{Term, TermConfig};
+use base64::Engine as _;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The moment at which all synthetic frames are looked at.
 pub const NOW: Timestamp = Timestamp(1_796_014_800_000);
@@ -124,6 +127,9 @@ pub fn terminal_id(number: u32) -> TerminalId {
 /// A client without a terminal.
 pub struct Desk {
     pub model: Model,
+    /// The terminals behind the panes' pictures.
+    terms: BTreeMap<TerminalId, Term>,
+    n_answered: usize,
     /// Every command so far.
     pub cmds: Vec<Cmd>,
 }
@@ -137,8 +143,11 @@ impl Desk {
             cwd: String::from("/home/me/work"),
             session: String::from("tui-test"),
             opens_shell: false,
+            clipboard: Default::default(),
+            editor: Some(String::from("vim")),
         };
-        let mut desk = Self { model: Model::new(options), cmds: Vec::new() };
+        let mut desk =
+            Self { model: Model::new(options), terms: BTreeMap::new(), n_answered: 0, cmds: Vec::new() };
         desk.take(Msg::Tick(NOW));
         desk.take(Msg::Resize { n_cols, n_rows });
         desk.take(Msg::Server(ServerFrame::Attached { runtime_id: String::from("rt") }));
@@ -182,7 +191,45 @@ impl Desk {
         term.process(output.as_bytes());
         let mut rows = PaneRows::new();
         rows.update(&term);
+        self.terms.insert(terminal_id(number), term);
         self.take(Msg::Screen { terminal: terminal_id(number), patch: rows.newer_than(0).encode() });
+    }
+
+    /// Answers what was asked about history, until nothing more is.
+    pub fn look_back(&mut self) {
+        while let Some(cmd) = self.cmds.get(self.n_answered).cloned() {
+            self.n_answered += 1;
+            let Cmd::Send(frame) = cmd else { continue };
+            match frame {
+                ClientFrame::Lines(LinesWish { terminal, id, from, n_lines }) => {
+                    let term = self.terms.get(&terminal);
+                    let page = term.map(|term| term.line_page(from, n_lines as usize, 1 << 20).encode());
+                    let page = page.map(|page| base64::engine::general_purpose::STANDARD.encode(page));
+                    self.take(Msg::Server(ServerFrame::Lines { terminal, id, page }));
+                }
+                ClientFrame::Search(SearchWish { terminal, id, text, until }) => {
+                    let found =
+                        self.terms.get(&terminal).map(|term| term.search(&text, until)).unwrap_or_default();
+                    let matches = found.matches.iter().map(|at| (at.line, at.col, at.n_cols)).collect();
+                    let (from, oldest) = (found.from, found.oldest);
+                    self.take(Msg::Server(ServerFrame::Found { terminal, id, matches, from, oldest }));
+                }
+                ClientFrame::Request(_)
+                | ClientFrame::Attach(_)
+                | ClientFrame::Input { .. }
+                | ClientFrame::Host(_)
+                | ClientFrame::View(_) => {}
+            }
+        }
+    }
+
+    /// The texts that were to go onto the clipboard.
+    pub fn copied(&self) -> Vec<String> {
+        let texts = self.cmds.iter().filter_map(|cmd| match cmd {
+            Cmd::Clipboard(order) => Some(order.text.clone()),
+            _ => None,
+        });
+        texts.collect()
     }
 
     /// Types keys as chords: `ctrl+b`, `i`, `enter`.
@@ -202,6 +249,8 @@ impl Desk {
 
     /// What is seen.
     pub fn screen(&self) -> String {
-        self.model.draw().text()
+        let mut canvas = Canvas::new(self.model.n_cols, self.model.n_rows);
+        self.model.draw(&mut canvas);
+        canvas.text()
     }
 }

@@ -1,6 +1,7 @@
 //! Roles and their looks. Screens name a role, never a colour, and never say anything by colour
 //! alone: each state also has a glyph and a word.
 
+use super::copy::Mark;
 use crate::config::Theme as Setting;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -45,6 +46,21 @@ impl Theme {
             Setting::Plain => false,
         };
         Self { is_coloured }
+    }
+
+    /// The look of a cell of copy mode. The current match differs from the others and from the selection
+    /// without colours too.
+    pub fn marked(self, style: Style, mark: Mark) -> Style {
+        let plain = style.remove_modifier(Modifier::REVERSED);
+        match mark {
+            Mark::Selected => style.add_modifier(Modifier::REVERSED),
+            Mark::Match if self.is_coloured => plain.fg(Color::Black).bg(Color::Yellow),
+            Mark::CurrentMatch if self.is_coloured => {
+                plain.fg(Color::Black).bg(Color::LightGreen).add_modifier(Modifier::BOLD)
+            }
+            Mark::Match => style.add_modifier(Modifier::UNDERLINED),
+            Mark::CurrentMatch => style.add_modifier(Modifier::REVERSED.union(Modifier::BOLD)),
+        }
     }
 
     /// The look of a role.

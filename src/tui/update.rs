@@ -1,51 +1,92 @@
 //! One message in, the model changed, commands out. Nothing else changes the model.
 
+mod copy;
+mod history;
 mod inbox;
 mod modal;
 mod mouse;
 mod nav;
-mod scroll;
 mod server;
 mod sidebar;
 #[cfg(test)]
 mod tests;
 
 use super::action::Action;
+use super::clipboard::Outcome;
+use super::copy::order::Order;
 use super::keys::Scope;
-use super::model::{CallPurpose, Modal, Model};
+use super::model::{CallPurpose, Link, Modal, Model};
 use super::msg::{Cmd, Msg};
+use super::stale::Stale;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
-use crate::model::terminal::TerminalLife;
+use crate::model::terminal::{SplitDirection, TerminalLife};
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use crate::proto::screen::{ClientFrame, View, ViewPane};
-use crate::proto::terminal::TerminalCreate;
+use crate::proto::terminal::{TerminalCreate, TerminalSplit};
 
+/// Between two turns of a drag that rests at an edge.
+const EDGE_PAUSE_MS: u64 = 50;
 /// Keys and pastes that wait at most for a program that is being started.
 const MAX_EARLY_INPUT: usize = 1_000;
 
+/// The flag of kitty's keyboard protocol for repeats and releases.
+const REPORT_EVENT_TYPES: u8 = 2;
+
 /// Takes one message.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
+    match &msg {
+        // Its rows go stale, or nothing does.
+        Msg::Screen { .. } | Msg::Tick(_) => {}
+        Msg::Key(event) if is_only_typed(model, event) => {}
+        Msg::Key(_)
+        | Msg::Paste(_)
+        | Msg::Mouse(_)
+        | Msg::HostFocus(_)
+        | Msg::Resize { .. }
+        | Msg::Host(_)
+        | Msg::Server(_)
+        | Msg::Lost { .. }
+        | Msg::Copied(_)
+        | Msg::Written { .. } => model.stale = Stale::Whole,
+    }
     let mut cmds = match msg {
         Msg::Key(event) => key(model, event),
         Msg::Paste(text) => paste(model, text),
         Msg::Mouse(event) => mouse::event(model, event),
         Msg::HostFocus(is_focused) => host_focus(model, is_focused),
         Msg::Resize { n_cols, n_rows } => resize(model, n_cols, n_rows),
-        // The facts went with the attach; a later one takes newer ones along.
-        Msg::Host(_) => Vec::new(),
+        Msg::Host(facts) => {
+            model.host = facts.clone();
+            vec![Cmd::Send(ClientFrame::Host(facts))]
+        }
         Msg::Server(frame) => server::frame(model, frame),
         Msg::Screen { terminal, patch } => server::screen(model, &terminal, &patch),
         Msg::Lost { reason } => server::lost(model, reason),
+        Msg::Copied(outcome) => copied(model, outcome),
+        Msg::Written { terminal, path } => edit(model, &terminal, path),
         Msg::Tick(now) => tick(model, now),
     };
     cmds.extend(nav::settle_focus(model));
+    cmds.extend(key_releases(model));
+    cmds.extend(copy::keep(model));
+    cmds.extend(history::ask(model));
     tell_view(model, &mut cmds, false);
     if !model.early_input.is_empty() {
         cmds.extend(send_early_input(model));
     }
     cmds
+}
+
+/// Key releases are asked of the host only while the program that has the keyboard wants them (kitty
+/// flag 2, `terminal.md` 5.8).
+fn key_releases(model: &mut Model) -> Option<Cmd> {
+    let focused = model.focus.as_ref().and_then(|id| model.panes.get(id));
+    let is_wanted = model.host.has_kitty_keys
+        && focused.is_some_and(|pane| pane.image.meta().kitty_flags & REPORT_EVENT_TYPES != 0);
+    let has_changed = std::mem::replace(&mut model.has_key_releases, is_wanted) != is_wanted;
+    has_changed.then_some(Cmd::KeyReleases(is_wanted))
 }
 
 fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {
@@ -56,13 +97,24 @@ fn tick(model: &mut Model, now: crate::base::clock::Timestamp) -> Vec<Cmd> {
         }
     }
     model.now = now;
+    let n_toasts = model.toasts.len();
     model.toasts.retain(|toast| toast.until > now);
-    Vec::new()
+    if model.toasts.len() != n_toasts {
+        model.stale = Stale::Whole;
+    }
+    if now.since_ms(model.edge_at) < EDGE_PAUSE_MS {
+        return Vec::new();
+    }
+    model.edge_at = now;
+    if model.press.is_some() {
+        model.stale = Stale::Whole;
+    }
+    mouse::tick(model)
 }
 
 fn resize(model: &mut Model, n_cols: u16, n_rows: u16) -> Vec<Cmd> {
     (model.n_cols, model.n_rows) = (n_cols.min(1_000), n_rows.min(1_000));
-    model.selection = None;
+    model.press = None;
     vec![Cmd::Redraw]
 }
 
@@ -81,7 +133,6 @@ fn host_focus(model: &mut Model, is_focused: bool) -> Vec<Cmd> {
 /// Tells the server which panes are seen in which sizes, when that changed or when it `is_claim`ed:
 /// the person just used this client.
 fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
-    let mut is_asked = false;
     let panes: Vec<ViewPane> = model
         .tiles()
         .into_iter()
@@ -95,13 +146,11 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
         .map(|(terminal, tile)| {
             let inside = model.inside(tile);
             let size = crate::base::size::TermSize::clamped(inside.height, inside.width);
-            let (scroll, is_new) = scroll::to_ask(model, &terminal);
-            is_asked |= is_new;
-            ViewPane { terminal, size, scroll }
+            ViewPane { terminal, size }
         })
         .collect();
     let view = View { panes, focus: model.focus.clone(), is_active: model.is_active };
-    if view != model.told || is_claim || is_asked {
+    if view != model.told || is_claim {
         model.told = view.clone();
         cmds.push(Cmd::Send(ClientFrame::View(view)));
     }
@@ -110,14 +159,18 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
 /// What a person does here makes this client the one that sizes follow, where another one has
 /// them now.
 fn claim(model: &mut Model, cmds: &mut Vec<Cmd>) {
+    if needs_claim(model) {
+        model.is_active = true;
+        tell_view(model, cmds, true);
+    }
+}
+
+fn needs_claim(model: &Model) -> bool {
     let is_ours = model.told.panes.iter().all(|pane| {
         let image = model.panes.get(&pane.terminal).map(|known| &known.image);
         image.is_none_or(|image| image.rows().is_empty() || image.size() == pane.size)
     });
-    if !is_ours || !model.is_active {
-        model.is_active = true;
-        tell_view(model, cmds, true);
-    }
+    !is_ours || !model.is_active
 }
 
 fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
@@ -143,17 +196,49 @@ fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
         model.is_prefix_on = true;
         return cmds;
     }
-    model.selection = None;
+    model.press = None;
     cmds.extend(if model.modal.is_some() {
         modal::key(model, event)
     } else if model.sidebar_row.is_some() {
         sidebar::key(model, event)
-    } else if scroll::is_on(model) {
-        scroll::key(model, event)
     } else {
-        to_program(model, InputEvent::Key(event))
+        for_pane(model, event)
     });
     cmds
+}
+
+/// Whether a key goes to the program and changes nothing on this screen by itself.
+fn is_only_typed(model: &Model, event: &KeyEvent) -> bool {
+    has_plain_keys(model) && !model.keys.prefix.is_typed(event)
+}
+
+/// Whether keys other than the prefix mean nothing to this screen.
+fn has_plain_keys(model: &Model) -> bool {
+    !model.is_prefix_on
+        && model.modal.is_none()
+        && model.sidebar_row.is_none()
+        && model.press.is_none()
+        && model.focus.as_ref().is_none_or(|focus| !model.is_in_copy_mode(focus))
+}
+
+/// The program that gets every key but the prefix, while all that [`update`] would do with one is to
+/// send it there.
+pub fn typed_at(model: &Model) -> Option<&TerminalId> {
+    let terminal = model.focus.as_ref().filter(|_| has_plain_keys(model))?;
+    let row = model.mirror.terminals.get(terminal)?;
+    let is_ready = row.life == TerminalLife::Running
+        && model.early_input.is_empty()
+        && !needs_claim(model)
+        && model.link == Link::Attached;
+    is_ready.then_some(terminal)
+}
+
+/// A key for the focused pane: for its copy mode, else for its program.
+fn for_pane(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
+    match copy::key(model, event) {
+        Some(cmds) => cmds,
+        None => to_program(model, InputEvent::Key(event)),
+    }
 }
 
 fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
@@ -161,12 +246,12 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
         modal::paste(model, &text);
         return Vec::new();
     }
-    if model.sidebar_row.is_some() {
+    if model.sidebar_row.is_some() || copy::paste(model, &text) {
         return Vec::new();
     }
     let mut cmds = Vec::new();
     claim(model, &mut cmds);
-    scroll::leave(model);
+    copy::leave(model);
     cmds.extend(to_program(model, InputEvent::Paste(text)));
     cmds
 }
@@ -219,9 +304,13 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::FocusLast => nav::focus_last(model),
         Action::Zoom => nav::zoom(model),
         Action::CleanView => nav::clean_view(model),
-        Action::Scroll => scroll::begin(model),
-        Action::NewShell => open_shell(model, None),
-        Action::NewShellHere => open_shell(model, model.focus.clone()),
+        Action::Scroll => copy::begin(model, None),
+        Action::ScrollPage => copy::begin(model, Some(Order::PageUp)),
+        Action::EditHistory => copy::begin(model, Some(Order::Edit)),
+        Action::PasteCopied => paste_copied(model),
+        Action::NewShell => vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)],
+        Action::SplitRight => split(model, SplitDirection::Horizontal),
+        Action::SplitDown => split(model, SplitDirection::Vertical),
         Action::ClosePane => nav::ask_close(model),
         Action::MarkUnseen => nav::mark_unseen(model),
         Action::CopyPath => nav::copy_path(model),
@@ -259,8 +348,46 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
 
 fn send_prefix(model: &mut Model) -> Vec<Cmd> {
     let prefix = model.keys.prefix;
-    let event = KeyEvent { key: prefix.key, mods: prefix.mods, phase: KeyPhase::Press };
-    to_program(model, InputEvent::Key(event))
+    for_pane(model, KeyEvent { key: prefix.key, mods: prefix.mods, phase: KeyPhase::Press })
+}
+
+/// Pastes what was copied last into the focused program.
+fn paste_copied(model: &mut Model) -> Vec<Cmd> {
+    match model.copied.clone() {
+        Some(text) => paste(model, text),
+        None => {
+            let keys = model.hint(Action::Scroll);
+            model.toast(format!("Nothing was copied yet. {keys} selects and copies."), false, 4);
+            Vec::new()
+        }
+    }
+}
+
+/// A copy went its way.
+fn copied(model: &mut Model, outcome: Outcome) -> Vec<Cmd> {
+    let seconds = if outcome.is_error { 10 } else { 4 };
+    // The newest copy is the one that counts.
+    let before = model.copy_note.replace(outcome.note.clone());
+    model.toasts.retain(|toast| Some(&toast.text) != before.as_ref());
+    model.toast(outcome.note, outcome.is_error, seconds);
+    outcome.bytes.map(Cmd::Host).into_iter().collect()
+}
+
+/// Opens a text that was written to a file in the person's editor, in a pane of its own.
+fn edit(model: &mut Model, beside: &TerminalId, path: Result<String, String>) -> Vec<Cmd> {
+    let path = match path {
+        Ok(path) => path,
+        Err(why) => {
+            model.toast(format!("The history could not be written for the editor: {why}."), true, 8);
+            return Vec::new();
+        }
+    };
+    let command = super::scratch::command(model.options.editor.as_deref(), &path);
+    let row = model.mirror.terminals.get(beside);
+    let worktree = row.and_then(|row| row.worktree_id.clone()).map(|id| format!("id:{id}"));
+    let title = row.map(|row| format!("history of {}", super::facts::pane_title(&model.mirror, row)));
+    let create = TerminalCreate { worktree, title, command: Some(command), ..TerminalCreate::default() };
+    vec![call(model, &create, CallPurpose::OpenEditor)]
 }
 
 /// For hosts that cannot say Shift+Enter (`terminal.md` 5.8).
@@ -269,31 +396,29 @@ fn send_shift_enter(model: &mut Model) -> Vec<Cmd> {
     to_program(model, InputEvent::Key(KeyEvent { key: Key::Enter, mods, phase: KeyPhase::Press }))
 }
 
-/// Asks for a new shell, in the worktree of `beside` where that is given.
-fn open_shell(model: &mut Model, beside: Option<TerminalId>) -> Vec<Cmd> {
-    let row = beside.and_then(|id| model.mirror.terminals.get(&id));
-    let worktree = row.and_then(|row| row.worktree_id.clone()).map(|id| format!("id:{id}"));
-    let cwd = row.map(|row| row.worktree_path.clone());
-    let create = TerminalCreate { worktree, ..TerminalCreate::default() };
-    vec![call_from(model, &create, CallPurpose::OpenShell, cwd)]
+/// Asks for a new shell beside the focused pane, or for one alone where there is none.
+fn split(model: &mut Model, direction: SplitDirection) -> Vec<Cmd> {
+    let Some(focus) = model.focus.clone() else {
+        return vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)];
+    };
+    let terminal = Some(focus.to_string());
+    let split =
+        TerminalSplit { terminal, direction: Some(direction.to_string()), ..TerminalSplit::default() };
+    vec![call(model, &split, CallPurpose::OpenShell)]
 }
 
 /// A call of the person at this screen; its answer comes as a response frame.
 pub(super) fn call<C: Call>(model: &mut Model, call: &C, purpose: CallPurpose) -> Cmd {
-    call_from(model, call, purpose, None)
-}
-
-fn call_from<C: Call>(model: &mut Model, call: &C, purpose: CallPurpose, cwd: Option<String>) -> Cmd {
     model.n_calls += 1;
     let id = format!("{}-{}", model.options.session, model.n_calls);
     model.calls.insert(id.clone(), purpose);
-    let cwd = cwd.unwrap_or_else(|| model.options.cwd.clone());
+    let cwd = model.options.cwd.clone();
     Cmd::Send(ClientFrame::Request(Request {
         request_id: Some(id.clone()),
         id,
         method: C::METHOD.to_owned(),
         params: serde_json::to_value(call).unwrap_or_default(),
-        origin: Origin { cwd: Some(cwd), ..Origin::default() },
+        origin: Origin { cwd: Some(cwd), is_fleet_unwanted: true, ..Origin::default() },
         contract: CONTRACT_VERSION,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }))

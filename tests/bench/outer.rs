@@ -6,11 +6,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// Nothing measured here takes longer.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program on a terminal of 200 × 50.
 pub struct Outer {
     pub began: Instant,
+    /// Bytes that were taken in so far.
+    pub n_bytes: usize,
     child: Box<dyn Child + Send + Sync>,
     writer: Box<dyn Write + Send>,
     pieces: Receiver<(Instant, Vec<u8>)>,
@@ -40,7 +42,7 @@ impl Outer {
                 }
             }
         });
-        Self { began, child, writer, pieces, _master: pair.master }
+        Self { began, n_bytes: 0, child, writer, pieces, _master: pair.master }
     }
 
     /// Types.
@@ -57,10 +59,13 @@ impl Outer {
             let (at, piece) = self.pieces.recv_timeout(left).unwrap_or_else(|_| {
                 panic!("{text:?} did not appear in {:?}", String::from_utf8_lossy(&seen));
             });
+            self.n_bytes += piece.len();
             seen.extend_from_slice(&piece);
             if seen.windows(text.len()).any(|window| window == text.as_bytes()) {
                 return at;
             }
+            // Only what the text may have begun with is searched again.
+            seen.drain(..seen.len().saturating_sub(text.len()));
         }
     }
 
@@ -69,16 +74,24 @@ impl Outer {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             match self.pieces.recv_timeout(quiet) {
-                Ok(_) => {}
+                Ok((_, piece)) => self.n_bytes += piece.len(),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
+        }
+    }
+
+    /// Reads for so long, whatever comes.
+    pub fn read_for(&mut self, time: Duration) {
+        let until = Instant::now() + time;
+        while let Ok((_, piece)) = self.pieces.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            self.n_bytes += piece.len();
         }
     }
 
     /// Leaves with the detach keys and waits for the client's end.
     pub fn detach(mut self) {
         self.write(b"\x02d");
-        self.settle(Duration::from_millis(200));
+        self.read_for(Duration::from_millis(200));
         self.child.wait().unwrap();
     }
 }

@@ -23,6 +23,8 @@ pub struct Peer {
     /// The command that is timed: a message on the disk here, a line of text there.
     call: Vec<String>,
     open: Vec<String>,
+    /// Opens a visible pane beside the first one; the command line follows.
+    beside: Vec<String>,
     stop: Vec<String>,
 }
 
@@ -43,6 +45,7 @@ impl Peer {
         peer.attach = words(program, "attach");
         peer.call = words(program, "orchestration send --to user --subject x");
         peer.open = words(program, "terminal create");
+        peer.beside = words(program, "terminal create --command");
         peer.stop = words(program, "server stop --force");
         peer
     }
@@ -62,6 +65,7 @@ impl Peer {
         peer.attach = with("attach -t b");
         peer.call = with("display-message -p x");
         peer.open = with("new-window -d");
+        peer.beside = with("split-window -d");
         peer.stop = with("kill-server");
         Some(peer)
     }
@@ -89,7 +93,17 @@ impl Peer {
         ];
         let env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let none = || vec![program.to_owned()];
-        Self { name, dir, env, start: none(), attach: none(), call: none(), open: none(), stop: none() }
+        Self {
+            name,
+            dir,
+            env,
+            start: none(),
+            attach: none(),
+            call: none(),
+            open: none(),
+            beside: none(),
+            stop: none(),
+        }
     }
 
     /// The first start: server, a shell, a client.
@@ -115,6 +129,17 @@ impl Peer {
     /// Opens another shell.
     pub fn open_pane(&self) {
         self.run(&self.open);
+    }
+
+    /// Runs a command line in a visible pane beside the first one.
+    pub fn open_beside(&self, line: &str) {
+        let argv = [self.beside.as_slice(), &[line.to_owned()]].concat();
+        self.run(&argv);
+    }
+
+    /// Where files for the panes may be put.
+    pub fn dir(&self) -> &Path {
+        self.dir.path()
     }
 
     fn run(&self, argv: &[String]) {

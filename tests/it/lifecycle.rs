@@ -6,6 +6,7 @@ use orca::base::id::TerminalId;
 use orca::base::size::TermSize;
 use orca::client::wire::{Connection, encode};
 use orca::proto::envelope::CONTRACT_VERSION;
+use orca::proto::event::RowView;
 use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame, View, ViewPane};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -171,7 +172,7 @@ fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
     let mut lively = attach(&sandbox);
     let id = TerminalId::parse(&terminal).unwrap();
     let size = TermSize::clamped(24, 80);
-    let pane = ViewPane { terminal: id.clone(), size, scroll: 0 };
+    let pane = ViewPane { terminal: id.clone(), size };
     let view = View { panes: vec![pane], focus: Some(id), is_active: true };
     for connection in [&mut stalled, &mut lively] {
         connection.send(&ClientFrame::View(view.clone())).unwrap();
@@ -202,11 +203,33 @@ fn two_screens_see_the_same_and_one_that_stops_reading_slows_nobody() {
                 runs.clear();
             }
             runs.extend(change.rows.iter().filter_map(|row| match row {
-                orca::proto::event::RowView::Run(run) => Some(run.id.to_string()),
+                RowView::Run(run) => Some(run.id.to_string()),
                 _ => None,
             }));
         }
     }
+}
+
+#[test]
+fn a_reset_empties_the_screens_too_and_leaves_terminals_running() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "x"]);
+    let terminal = sandbox.shell();
+    let mut screen = attach(&sandbox);
+    let mut next_snapshot = || loop {
+        if let ServerFrame::Change(change) = screen.next_frame().unwrap()
+            && change.is_snapshot
+        {
+            break change.rows.iter().filter(|row| matches!(row, RowView::Run(_))).count();
+        }
+    };
+    assert_eq!(next_snapshot(), 1);
+    assert_eq!(sandbox.ask(&["orchestration", "reset", "--all"])["removed"]["runs"], 1);
+    assert_eq!(next_snapshot(), 0);
+    sandbox.type_line(&terminal, "echo st''ill here");
+    sandbox.wait_for_text(&terminal, "still here");
+    sandbox.kill_server();
+    assert_eq!(sandbox.ask(&["orchestration", "run-list"])["runs"].as_array().unwrap().len(), 0);
 }
 
 #[test]

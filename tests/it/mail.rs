@@ -1,10 +1,12 @@
 //! What a transcript cannot say about mail: sizes, hostile text, files, one waiter, keepalive lines.
 
 use crate::support::world::World;
+use orca::base::clock::Timestamp;
 use orca::base::id::{RunId, TerminalId};
 use orca::cli::out::Out;
 use orca::cli::transport::Transport;
 use orca::cli::verb::Session;
+use orca::client::Unanswered;
 use orca::model::dispatch::Dispatch;
 use orca::model::question::Question;
 use orca::model::run::Run;
@@ -256,11 +258,44 @@ fn a_report_whose_environment_and_ancestry_disagree_needs_the_proof() {
     assert_eq!(stored::<Task>(&world, task.as_str()).status.as_str(), "completed");
 }
 
+/// What a worker said at `said_at`, taken in now.
+fn said_late(world: &mut World, said_at: Timestamp, params: Value) -> Value {
+    let caller = CallerFacts {
+        said_at: Some(said_at),
+        ..CallerFacts::of_origin(Origin { env_handle: Some(String::from("term_a")), ..Origin::default() })
+    };
+    let call = orca::proto::AnyCall::decode("orchestration.send", params.clone()).unwrap();
+    match world.transact(caller, |cx| orca::ops::handle(cx, call, None, &params)).unwrap() {
+        orca::ops::cx::Answer::Done(reply) => reply["message"].clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_was_kept_is_as_old_as_it_is_and_makes_no_worker_look_alive() {
+    let (mut world, dispatch) = team();
+    let beat = json!({"subject": "here", "type": "heartbeat", "payload": {"dispatchId": dispatch}});
+    let beaten = |world: &World| stored::<Dispatch>(world, &dispatch).last_heartbeat_at;
+    let now = world.clock.now();
+    let long_ago = Timestamp(now.0 - 3_600_000);
+    assert_eq!(said_late(&mut world, long_ago, beat.clone())["created_at"], json!(long_ago));
+    assert_eq!(beaten(&world), Some(long_ago));
+    said_late(&mut world, now, beat.clone());
+    // Behind a fresher one, and from a clock that is ahead.
+    said_late(&mut world, long_ago, beat.clone());
+    assert_eq!(beaten(&world), Some(now));
+    assert_eq!(said_late(&mut world, now.plus_ms(99_000), beat)["created_at"], json!(now));
+}
+
 /// A server that keeps its client waiting for half a minute.
 struct Slow;
 
 impl Transport for Slow {
-    fn call(&mut self, request: Request, on_keepalive: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
+    fn call(
+        &mut self,
+        request: Request,
+        on_keepalive: &mut dyn FnMut(u64),
+    ) -> Result<Response, Box<Unanswered>> {
         on_keepalive(15_000);
         on_keepalive(30_000);
         let reply = json!({"runId": RUN, "messages": [], "count": 0, "timedOut": true});

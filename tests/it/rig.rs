@@ -273,6 +273,29 @@ fn looks_as_outside(agent: &'static str, marker: &str) {
     tmux(&["kill-server"]);
 }
 
+/// Idle at its prompt as the coordinator, it is told of a message and reads it.
+fn is_nudged(agent: &'static str) {
+    let Some(play) = Play::prepare(agent, "orca-nudged") else { return };
+    let made = play.sandbox.ask(&["worktree", "create", "--name", "x", "--agent", agent]);
+    let listed = play.sandbox.ask(&["terminal", "list"]);
+    let handle = listed["terminals"].as_array().unwrap().iter().find(|row| row["agent"] == agent);
+    let terminal = text(&handle.unwrap_or_else(|| panic!("{made} {listed}"))["handle"]);
+    let made = play.sandbox.ask(&["orchestration", "run-create", "--objective", "x", "--from", &terminal]);
+    let to = format!("run:{}", text(&made["run"]["id"]));
+    play.sandbox.ask(&["orchestration", "send", "--to", &to, "--subject", "ready", "--body", "unseen words"]);
+    let has_read = || play.screen(&terminal).join("\n").contains("The mail is read.");
+    until(|| has_read().then_some(()), || play.screen_of_all());
+    let typed = play.screen(&terminal).join(" ");
+    assert_eq!(typed.matches("1 message waits").count(), 1, "{typed}");
+    let inbox = play.sandbox.ask(&["orchestration", "inbox", "--terminal", &terminal]);
+    assert!(!inbox["messages"][0]["delivered_at"].is_null(), "{inbox}");
+}
+
+#[test]
+fn claude_code_is_told_of_its_mail() {
+    is_nudged("claude");
+}
+
 #[test]
 fn claude_code_takes_a_task() {
     takes_a_task("claude");

@@ -37,6 +37,10 @@ impl Screen {
             }
         }
         command.env("TERM", "xterm-256color");
+        // What is around the tests is not around the terminal they draw on.
+        for name in ["TMUX", "STY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"] {
+            command.env_remove(name);
+        }
         command.cwd(sandbox.repo());
         let child = pair.slave.spawn_command(command).unwrap();
         let mut reader = pair.master.try_clone_reader().unwrap();
@@ -122,6 +126,26 @@ fn a_person_types_resizes_detaches_and_comes_back() {
 }
 
 #[test]
+fn what_is_found_in_history_and_copied_reaches_the_terminal_in_front() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    screen.keys("seq 100; echo HEL'LO42 rest'; seq 300; echo do'ne'\r");
+    screen.wait_for("\ndone");
+    screen.keys("\x02[?HELLO42\r");
+    screen.wait_for("1 of 1");
+    screen.wait_for("HELLO42 rest");
+    screen.keys("vey");
+    screen.wait_for("Copied 7 characters by OSC 52, if your terminal takes it.");
+    let bytes = String::from_utf8_lossy(&screen.bytes.lock().unwrap()).into_owned();
+    assert_eq!(bytes.matches("\x1b]52;c;SEVMTE80Mg==\x07").count(), 1);
+    screen.keys("echo \x02]-\r");
+    screen.wait_for("\nHELLO42-");
+    screen.keys("\x02d");
+    screen.wait_for_end();
+}
+
+#[test]
 fn a_server_that_dies_is_found_again_under_an_open_screen() {
     let sandbox = Sandbox::with_repo();
     let mut screen = Screen::attach(&sandbox, 24, 80);
@@ -143,4 +167,107 @@ fn a_server_that_dies_is_found_again_under_an_open_screen() {
     );
     screen.keys("\x02d");
     screen.wait_for_end();
+}
+
+#[test]
+fn a_question_is_on_the_screen_whatever_the_mailbox_does_and_a_task_shows_what_was_before() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "try it"]);
+    let started = sandbox.ask(&["orchestration", "worker-start", "--spec", "Choose.", "--agent", "quiet"]);
+    let (task, dispatch) = (started["taskId"].as_str().unwrap(), started["dispatchId"].as_str().unwrap());
+    // A batch is out and not acknowledged.
+    sandbox.ask(&["orchestration", "send", "--subject", "first"]);
+    sandbox.ask(&["orchestration", "check"]);
+    let mut screen = Screen::attach(&sandbox, 40, 120);
+    screen.wait_for("Choose.");
+    let brief = sandbox.output(&["orchestration", "dispatch-show", "--task", task, "--preamble"]);
+    let brief = String::from_utf8(brief.stdout).unwrap();
+    let proof = brief.split("--proof ").nth(1).unwrap().split_whitespace().next().unwrap();
+    let mut asks = sandbox
+        .command(&["orchestration", "ask", "--proof", proof, "--question", "Which database?"])
+        .args(["--options", "container,memory", "--timeout-ms", "60000", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    screen.wait_for("NEEDS YOU");
+    screen.wait_for("Which database?");
+    screen.keys("\x02i");
+    screen.wait_for("container");
+    // The digits count only once the question stood there for a moment.
+    let answered = |screen: &mut Screen| {
+        screen.keys("2");
+        let shown = sandbox.ask(&["orchestration", "worker-show", "--dispatch", dispatch]);
+        (shown["projection"]["stage"]["activity"] != "waiting").then_some(())
+    };
+    wait::until(|| answered(&mut screen), || sandbox.log());
+    assert!(asks.wait().unwrap().success());
+    screen.keys("\x1b");
+    wait::until(|| (!screen.text().contains("Inbox")).then_some(()), || screen.text());
+    screen.keys("\x02t");
+    screen.wait_for("TIMELINE");
+    screen.wait_for("#1 answered");
+    screen.wait_for("#1 question");
+    screen.wait_for("#1 started");
+}
+
+#[test]
+fn nothing_is_typed_over_a_draft() {
+    let sandbox = Sandbox::with_repo();
+    let log = crate::nudge::set_line_agent(&sandbox);
+    sandbox.ask(&["orchestration", "run-create", "--objective", "try it"]);
+    let started = sandbox.ask(&["orchestration", "worker-start", "--spec", "Do it.", "--agent", "fake"]);
+    let dispatch = started["dispatchId"].as_str().unwrap();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("agent is up");
+    screen.keys("my dra");
+    screen.wait_for("my dra");
+    let to = format!("dispatch:{dispatch}");
+    sandbox.ask(&["orchestration", "send", "--to", &to, "--subject", "hint"]);
+    // The draft also stands under the next server.
+    sandbox.kill_server();
+    sandbox.ask(&["orchestration", "send", "--to", &to, "--subject", "another"]);
+    screen.wait_for("my dra");
+    let cleared = |screen: &mut Screen| {
+        screen.keys("\x15");
+        let lines = std::fs::read_to_string(&log).unwrap_or_default();
+        (!lines.is_empty()).then_some(())
+    };
+    wait::until(|| cleared(&mut screen), || sandbox.log());
+    let lines = std::fs::read_to_string(&log).unwrap();
+    assert!(lines.starts_with("[orca] 2 messages wait (2 status). Read: "), "{lines:?}");
+}
+
+#[test]
+fn a_split_shares_the_pane_and_a_switch_moves_the_focus() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 120);
+    screen.wait_for("━▶");
+    let first = sandbox.ask(&["terminal", "list"])["terminals"][0]["handle"].as_str().unwrap().to_owned();
+    screen.keys("stty size\r");
+    screen.wait_for("22 86");
+    let words = ["terminal", "split", "--terminal", &first, "--direction", "vertical", "--command", "sh"];
+    let second = sandbox.ask(&words)["split"]["handle"].as_str().unwrap().to_owned();
+    // Below each other, and the focus stays where it was.
+    screen.keys("clear; stty size\r");
+    screen.wait_for("11 86");
+    let rename = |title: &str| {
+        sandbox.ask(&["terminal", "rename", "--terminal", &second, "--title", title]);
+    };
+    rename("wo\u{1b}[31mrk\u{202e}shop");
+    screen.wait_for("── wo[31mrkshop");
+    let switched = sandbox.ask(&["terminal", "switch", "--terminal", &second]);
+    assert_eq!(switched["focus"]["navigated"], true);
+    screen.wait_for("━▶ wo[31mrkshop");
+    screen.keys("echo typed he're'; stty size\r");
+    sandbox.wait_for_text(&second, "typed here");
+    // The keys of tmux do the same.
+    screen.keys("\x02%");
+    wait::until(|| (sandbox.ask(&["terminal", "list"])["totalCount"] == 3).then_some(()), || screen.text());
+    screen.wait_for("── wo[31mrkshop");
+    screen.keys("stty size\r");
+    screen.wait_for("10 42");
+    sandbox.ask(&["terminal", "close", "--terminal", &second, "--tab"]);
+    let live = |row: &serde_json::Value| row["connected"] == true;
+    let listed = sandbox.ask(&["terminal", "list"]);
+    assert!(!listed["terminals"].as_array().unwrap().iter().any(live), "{listed}");
 }

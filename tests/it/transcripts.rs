@@ -12,8 +12,11 @@
 //! > lost term_a         it is gone and nobody saw how
 //! > typed term_a        a person types there
 //! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
+//! > look                the server looks at running attempts; prints when it looks again
+//! > jump 7200000        the clock goes so many milliseconds ahead without time passing
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
+//! > script npm ci      the orca.yaml of every commit has this setup script from now on
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
@@ -27,40 +30,17 @@
 //!
 //! `UPDATE_TRANSCRIPTS=1 cargo test` writes what was printed; read the diff before you keep it.
 
+use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
+use orca::model::setup::Project;
 use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
 use orca::proto::AnyCall;
 use orca::proto::error::ErrorBody;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-
-pub fn words(line: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut word = String::new();
-    let (mut quote, mut is_open) = (None, false);
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => (quote, is_open) = (Some(c), true),
-            (None, ' ') => {
-                if is_open || !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                is_open = false;
-            }
-            (Some('"') | None, '\\') => word.extend(chars.next()),
-            (_, c) => word.push(c),
-        }
-    }
-    if is_open || !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
 
 fn with_proofs(world: &World, line: &str) -> String {
     let Some((before, rest)) = line.split_once("{proof ") else { return line.to_owned() };
@@ -71,6 +51,7 @@ fn with_proofs(world: &World, line: &str) -> String {
 fn named(effect: &Effect) -> String {
     match effect {
         Effect::CreateWorktree(wish) => format!("worktree {}", wish.name),
+        Effect::RemoveWorktree(wish) => format!("remove {}", wish.path),
         Effect::SpawnTerminal { terminal_id } => format!("spawn {terminal_id}"),
         Effect::DeliverPrompt { terminal_id, .. } => format!("prompt {terminal_id}"),
         Effect::CloseTerminal { terminal_id } => format!("close {terminal_id}"),
@@ -130,6 +111,14 @@ fn direct(world: &mut World, order: &str) -> String {
             world.living.git_refusal = Some(ErrorBody::new(ErrorCode::UnbornBranch, rest));
             String::new()
         }
+        "script" => {
+            world.living.project = Project {
+                source: Some(String::from("main:orca.yaml")),
+                setup: Some(rest.to_owned()),
+                ..Project::default()
+            };
+            String::new()
+        }
         "repo" | "folder" => {
             world.place = Place {
                 repo_root: rest.to_owned(),
@@ -142,6 +131,11 @@ fn direct(world: &mut World, order: &str) -> String {
         "exit" => {
             let (terminal, code) = rest.split_once(' ').unwrap();
             world.exit(terminal, code.parse().unwrap());
+            String::new()
+        }
+        "look" => world.look_after(),
+        "jump" => {
+            world.jump(rest.parse().unwrap());
             String::new()
         }
         "wake" | "deadline" => {

@@ -3,7 +3,8 @@
 use crate::base::text::one_line;
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg};
 use crate::cli::verb::Verb;
-use crate::proto::dispatch::{Dispatch, DispatchShow, DispatchShown, Dispatched};
+use crate::model::dispatch::Termination;
+use crate::proto::dispatch::{Dispatch, DispatchShow, DispatchShown, Dispatched, Moment};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::DispatchRow;
 use clap::Args;
@@ -11,6 +12,10 @@ use clap::Args;
 /// An attempt on one line: id, number, state, where, and how it failed.
 fn line(dispatch: &DispatchRow) -> String {
     let mut line = format!("{}  attempt #{}  {}", dispatch.id, dispatch.attempt, dispatch.status);
+    match dispatch.termination_reason {
+        None | Some(Termination::Reported) => {}
+        Some(how) => line.push_str(&format!(" ({how})")),
+    }
     if let Some(handle) = &dispatch.assignee_handle {
         line.push_str(&format!("  in {handle}"));
     }
@@ -18,6 +23,13 @@ fn line(dispatch: &DispatchRow) -> String {
         line.push_str(&format!("  {}", one_line(failure)));
     }
     line
+}
+
+/// A moment on one line: when, which attempt, what, by whom, why.
+fn moment(moment: &Moment) -> String {
+    let attempt = moment.attempt.map(|number| format!("#{number}")).unwrap_or_default();
+    let by = one_line(&moment.by);
+    format!("{}  {attempt:<3} {:<16} by {by:<18} {}", moment.at, moment.what, one_line(&moment.detail))
 }
 
 /// Records an attempt at a task in a terminal that runs already. Nobody watches it: `worker-start` does.
@@ -73,6 +85,9 @@ impl Verb for DispatchArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Shows the newest attempt at a task, its brief, or the timeline of all attempts.
@@ -110,20 +125,15 @@ impl Verb for DispatchShowArgs {
             return preamble.clone();
         }
         if let Some(history) = &reply.history {
-            let lines = history.events.iter().map(|event| {
-                format!(
-                    "{}  {:<20} by {:<18} {}",
-                    event.at,
-                    event.kind.as_str(),
-                    one_line(&event.by),
-                    one_line(&event.detail)
-                )
-            });
-            return lines.collect::<Vec<_>>().join("\n");
+            let attempts = history.attempts.iter().map(line);
+            return attempts.chain(history.timeline.iter().map(moment)).collect::<Vec<_>>().join("\n");
         }
         match &reply.dispatch {
             Some(dispatch) => line(dispatch),
             None => String::from("no attempt yet"),
         }
+    }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
     }
 }

@@ -1,8 +1,9 @@
 //! Gate verbs.
 
 use crate::base::text::{cut_width, one_line};
-use crate::cli::args::{FromArg, RetryArg, RunArg, string_array};
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, words};
 use crate::cli::verb::Verb;
+use crate::model::gate::GateState;
 use crate::proto::error::ErrorBody;
 use crate::proto::gate::{GateCreate, GateList, GateResolve, Gates, OneGate};
 use crate::proto::row::GateRow;
@@ -114,8 +115,8 @@ pub struct GateListArgs {
     /// Only gates of this task.
     #[arg(long)]
     task: Option<String>,
-    /// Only gates in this state: pending, resolved or timeout.
-    #[arg(long)]
+    /// Only gates in this state.
+    #[arg(long, value_name = "STATE", value_parser = words(GateState::ALL, GateState::as_str))]
     status: Option<String>,
     #[command(flatten)]
     run: RunArg,

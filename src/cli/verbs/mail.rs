@@ -2,10 +2,16 @@
 
 use crate::base::id::DeliveryId;
 use crate::base::text::{many_lines, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file, words};
+use crate::cli::suggest::unknown_value;
 use crate::cli::verb::{Keepalive, Verb};
+use crate::client::Unanswered;
+use crate::model::message::{MessageType, Priority, ReportedOutcome};
 use crate::proto::error::ErrorBody;
-use crate::proto::mail::{Answered, Ask, Check, Checked, Inbox, Mail, Replied, Reply, Send, Sent};
+use crate::proto::mail::{
+    Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send,
+    SendReply, Sent, SentToGroup,
+};
 use crate::proto::row::MessageRow;
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -39,7 +45,7 @@ pub struct ProofArg {
 /// Sends a message. A worker reports with --type worker_done, exactly once.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json"
+    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct SendArgs {
     /// One line that says what it is about.
@@ -51,14 +57,15 @@ pub struct SendArgs {
     /// A file with the text instead; `-` reads standard input.
     #[arg(long, value_name = "FILE")]
     body_file: Option<String>,
-    /// run:ID, dispatch:ID, a terminal handle or user [default: your Run].
+    /// run:ID, dispatch:ID, a terminal handle, user, or a group: @all, @idle, @AGENT, @worktree:ID
+    /// [default: your Run].
     #[arg(long, value_name = "ADDRESS")]
     to: Option<String>,
-    /// status, worker_done, escalation, heartbeat, handoff, merge_ready, … [default: status].
-    #[arg(long = "type", value_name = "TYPE")]
+    /// What kind of mail it is [default: status].
+    #[arg(long = "type", value_name = "TYPE", value_parser = words(MessageType::ALL, MessageType::as_str))]
     kind: Option<String>,
-    /// normal, high or urgent; never changes the order.
-    #[arg(long)]
+    /// How loudly it is shown; never changes the order [default: normal].
+    #[arg(long, value_parser = words(Priority::ALL, Priority::as_str))]
     priority: Option<String>,
     /// The thread it belongs to.
     #[arg(long, value_name = "ID")]
@@ -72,8 +79,8 @@ pub struct SendArgs {
     /// The attempt it is about.
     #[arg(long, value_name = "DISPATCH")]
     dispatch_id: Option<String>,
-    /// succeeded or failed; only with --type worker_done.
-    #[arg(long)]
+    /// What came of the work; only with --type worker_done.
+    #[arg(long, value_parser = words(ReportedOutcome::ALL, ReportedOutcome::as_str))]
     outcome: Option<String>,
     /// Changed files, comma-separated.
     #[arg(long, value_name = "CSV")]
@@ -143,30 +150,52 @@ impl Verb for SendArgs {
             proof: self.proof.proof.clone(),
         })
     }
-    fn text(&self, reply: &Sent) -> String {
-        let mut lines = vec![match &reply.lifecycle {
-            Some(lifecycle) if lifecycle.action == "rejected" => format!(
-                "refused [{}]: {}. The report was kept as {} where the coordinator sees it.",
-                lifecycle.code.as_deref().unwrap_or_default(),
-                lifecycle.reason.as_deref().unwrap_or_default(),
-                reply.message.id
-            ),
-            Some(lifecycle) => format!("sent {} ({})", reply.message.id, lifecycle.action),
-            None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
-        }];
-        if !reply.missing_files.is_empty() {
-            lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+    fn text(&self, reply: &SendReply) -> String {
+        match reply {
+            SendReply::One(sent) => sent_text(sent),
+            SendReply::Group(sent) => group_text(sent),
         }
-        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
-        lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
-        lines.join("\n")
     }
-    fn exit(&self, reply: &Sent) -> u8 {
-        u8::from(reply.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.action == "rejected"))
+    fn exit(&self, reply: &SendReply) -> u8 {
+        match reply {
+            SendReply::One(sent) => {
+                u8::from(sent.lifecycle.as_ref().is_some_and(|lifecycle| lifecycle.action == "rejected"))
+            }
+            SendReply::Group(_) => 0,
+        }
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
+}
+
+fn sent_text(reply: &Sent) -> String {
+    let mut lines = vec![match &reply.lifecycle {
+        Some(lifecycle) if lifecycle.action == "rejected" => format!(
+            "refused [{}]: {}. The report was kept as {} where the coordinator sees it.",
+            lifecycle.code.as_deref().unwrap_or_default(),
+            lifecycle.reason.as_deref().unwrap_or_default(),
+            reply.message.id
+        ),
+        Some(lifecycle) => format!("sent {} ({})", reply.message.id, lifecycle.action),
+        None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
+    }];
+    if !reply.missing_files.is_empty() {
+        lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+    }
+    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
+    lines.join("\n")
+}
+
+fn group_text(reply: &SentToGroup) -> String {
+    let mut lines = vec![format!("sent to {}:", reply.recipients)];
+    lines.extend(reply.messages.iter().map(|message| format!("  {} to {}", message.id, message.to_handle)));
+    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.join("\n")
 }
 
 /// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.
@@ -214,6 +243,15 @@ pub struct CheckArgs {
 }
 
 impl CheckArgs {
+    fn types(&self) -> Result<Vec<String>, ErrorBody> {
+        let types = self.types.as_deref().map(csv).unwrap_or_default();
+        let known: Vec<&str> = MessageType::ALL.iter().map(|kind| kind.as_str()).collect();
+        match types.iter().find(|kind| !known.contains(&kind.as_str())) {
+            Some(unknown) => Err(unknown_value("--types", unknown, &known)),
+            None => Ok(types),
+        }
+    }
+
     /// A batch's marker and the exact command that acknowledges it.
     fn about_delivery(&self, delivery: &DeliveryId, reply: &Checked) -> String {
         let again = match (reply.replayed, reply.redeliveries) {
@@ -244,7 +282,7 @@ impl Verb for CheckArgs {
             run: self.run.run.clone(),
             ack: self.ack.clone(),
             mode: mode.map(str::to_owned),
-            types: self.types.as_deref().map(csv).unwrap_or_default(),
+            types: self.types()?,
             is_wait: self.wait,
             timeout_ms: self.timeout_ms,
             proof: self.proof.proof.clone(),
@@ -277,12 +315,15 @@ impl Verb for CheckArgs {
     fn keepalive(&self) -> Option<Keepalive> {
         self.wait.then_some(Keepalive { deadline_ms: self.timeout_ms })
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Answers a question or any other message. The first answer to a question wins.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json"
+    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct ReplyArgs {
     /// The message; a question's id is its message's.
@@ -325,6 +366,9 @@ impl Verb for ReplyArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Shows recent mail of everybody, newest first; takes nothing.
@@ -361,13 +405,16 @@ impl Verb for InboxArgs {
         };
         reply.messages.iter().map(shown).collect::<Vec<_>>().join("\n")
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Asks the coordinator or the person and waits for the answer. A timeout leaves the question open:
 /// go on with --resume, never ask again.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json"
+    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct AskArgs {
     /// The question; at most 64 KiB.
@@ -433,5 +480,25 @@ impl Verb for AskArgs {
     }
     fn is_bare(&self) -> bool {
         true
+    }
+    fn without_answer(&self, unanswered: &Unanswered) -> Option<Value> {
+        let Unanswered { error, queued, was_sent, request_id } = unanswered;
+        if !was_sent && queued.is_none() {
+            return None;
+        }
+        let steps = error.next_steps().into_iter().map(str::to_owned).collect();
+        serde_json::to_value(BrokenOff {
+            answer: None,
+            message_id: self.resume.clone(),
+            thread_id: self.resume.clone(),
+            timed_out: false,
+            cancelled: true,
+            connection_lost: true,
+            timeout_ms: self.timeout_ms.unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
+            queued: queued.is_some(),
+            request_id: request_id.clone(),
+            next_steps: queued.as_ref().map_or(steps, |queued| queued.next_steps.clone()),
+        })
+        .ok()
     }
 }

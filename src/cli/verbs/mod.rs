@@ -2,10 +2,15 @@
 
 pub mod completions;
 pub mod dispatch;
+pub mod event;
 pub mod gate;
+pub mod hooks;
 pub mod mail;
 pub mod man;
+pub mod repo;
 pub mod request;
+pub mod reset;
+pub mod retired;
 pub mod run;
 pub mod schema;
 pub mod skills;
@@ -29,6 +34,8 @@ pub enum Orchestration {
     RunCreate(run::RunCreateArgs),
     /// Bind this terminal to an existing Run.
     RunUse(run::RunUseArgs),
+    /// Change the limits of a Run.
+    RunSet(run::RunSetArgs),
     /// Show the Run this terminal is bound to.
     RunCurrent(run::RunCurrentArgs),
     /// List Runs, newest first.
@@ -90,6 +97,17 @@ pub enum Orchestration {
     // Request
     /// Show what became of a request id.
     RequestShow(request::RequestShowArgs),
+
+    // Reset
+    /// Remove tasks, mail or everything for good.
+    Reset(reset::ResetArgs),
+    // Retired
+    /// Retired: the agent that reads the guide coordinates.
+    #[command(hide = true, alias = "run")]
+    CoordinatorStart(retired::RetiredArgs),
+    /// Retired, too.
+    #[command(hide = true, alias = "run-stop")]
+    CoordinatorStop(retired::RetiredArgs),
 }
 
 /// Runs one orchestration verb.
@@ -97,6 +115,7 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
     match verb {
         Orchestration::RunCreate(args) => verb::run(args, session),
         Orchestration::RunUse(args) => verb::run(args, session),
+        Orchestration::RunSet(args) => verb::run(args, session),
         Orchestration::RunCurrent(args) => verb::run(args, session),
         Orchestration::RunList(args) => verb::run(args, session),
         Orchestration::RunShow(args) => verb::run(args, session),
@@ -133,6 +152,13 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
 
         // Request
         Orchestration::RequestShow(args) => verb::run(args, session),
+
+        // Reset
+        Orchestration::Reset(args) => verb::run(args, session),
+        // Retired
+        Orchestration::CoordinatorStart(args) | Orchestration::CoordinatorStop(args) => {
+            retired::run(args, session)
+        }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Run verbs.
 
-use crate::base::text::one_line;
+use crate::base::text::{duration, one_line};
+use crate::cli::args::{FromArg, LimitArgs, RetryArg, RunArg};
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
 use crate::proto::row::RunRow;
 use crate::proto::run::{
-    CurrentRun, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunShow, RunUse, Runs,
+    CurrentRun, OneRun, RunBound, RunCreate, RunCurrent, RunList, RunSet, RunShow, RunUse, Runs,
 };
 use clap::Args;
 
@@ -21,6 +22,8 @@ pub struct RunCreateArgs {
     /// What the team should reach, in a sentence or two.
     #[arg(long)]
     objective: String,
+    #[command(flatten)]
+    limits: LimitArgs,
     /// Act as this terminal handle instead of the one this runs in.
     #[arg(long)]
     from: Option<String>,
@@ -32,7 +35,11 @@ pub struct RunCreateArgs {
 impl Verb for RunCreateArgs {
     type Call = RunCreate;
     fn call(&self) -> Result<RunCreate, ErrorBody> {
-        Ok(RunCreate { objective: self.objective.clone(), from: self.from.clone() })
+        Ok(RunCreate {
+            objective: self.objective.clone(),
+            from: self.from.clone(),
+            limits: self.limits.wishes()?,
+        })
     }
     fn text(&self, reply: &RunBound) -> String {
         format!("created {}", line(&reply.run))
@@ -71,6 +78,52 @@ impl Verb for RunUseArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry_request.as_deref()
     }
+}
+
+/// Changes the limits of a Run: a number refuses what is over it, a time asks the person and ends nothing.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca orchestration run-set --run run_0123456789ab --max-workers 5 --max-wall 2h --json"
+)]
+pub struct RunSetArgs {
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for RunSetArgs {
+    type Call = RunSet;
+    fn call(&self) -> Result<RunSet, ErrorBody> {
+        let limits = self.limits.wishes()?;
+        Ok(RunSet { run: self.run.run.clone(), from: self.from.from.clone(), limits })
+    }
+    fn text(&self, reply: &OneRun) -> String {
+        one(reply)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// A Run with how much of its limits is used.
+fn one(reply: &OneRun) -> String {
+    let limits = &reply.run.limits;
+    let most = limits.max_workers.map(|max| format!(" of {max}")).unwrap_or_default();
+    let mut said = format!("{}\n  active attempts: {}{most}", line(&reply.run), reply.active_workers);
+    if let Some(max) = limits.max_attempts {
+        said.push_str(&format!("\n  attempts per task: at most {max}"));
+    }
+    for (what, ms) in [("wall time", limits.max_wall_ms), ("silence", limits.max_silence_ms)] {
+        if let Some(ms) = ms {
+            said.push_str(&format!("\n  {what} per attempt: asks after {}", duration(ms)));
+        }
+    }
+    said
 }
 
 /// Shows the Run this terminal is bound to.
@@ -134,6 +187,6 @@ impl Verb for RunShowArgs {
         Ok(RunShow { id: self.id.clone() })
     }
     fn text(&self, reply: &OneRun) -> String {
-        line(&reply.run)
+        one(reply)
     }
 }

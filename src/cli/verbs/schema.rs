@@ -4,7 +4,9 @@ use super::{completions, man, skills};
 use crate::base::text::{cut_chars, one_line};
 use crate::cli::args::invalid;
 use crate::cli::out::Out;
+use crate::cli::suggest::nearest;
 use crate::cli::tree;
+use crate::model::event::Event;
 use crate::proto::AnyCall;
 use crate::proto::error::ErrorBody;
 use crate::proto::schema::{Form, generator, printed, result_of};
@@ -59,11 +61,21 @@ fn find(wanted: &str) -> Result<Printed, ErrorBody> {
             })?;
             Ok(Printed { verb: Some(name.clone()), schema })
         }
-        [] => Err(invalid(format!("There is no command {shown:?}.")).next_step("orca --help")),
+        [] => Err(no_such(wanted, &shown, &verbs)),
         ref several => Err(several.iter().fold(
             invalid(format!("Several commands are named {shown:?}; say which group.")),
             |error, name| error.next_step(format!("orca schema {name}")),
         )),
+    }
+}
+
+fn no_such(wanted: &str, shown: &str, verbs: &[String]) -> ErrorBody {
+    let lasts = verbs.iter().filter_map(|name| name.split(' ').next_back());
+    match nearest(wanted, verbs.iter().map(String::as_str).chain(lasts)) {
+        Some(near) => invalid(format!("There is no command {shown:?}. Did you mean {near}?"))
+            .with("suggestions", [near])
+            .next_step(format!("orca schema {near}")),
+        None => invalid(format!("There is no command {shown:?}.")).next_step("orca --help"),
     }
 }
 
@@ -128,6 +140,8 @@ fn served(name: &str, generator: &mut SchemaGenerator) -> Option<(Form, Schema)>
 /// What no server is asked for.
 fn local(name: &str, generator: &mut SchemaGenerator) -> Option<(Form, Schema)> {
     Some(match name {
+        // One document a line.
+        "events" => (Form::Bare, generator.subschema_for::<Event>()),
         "completions" => (Form::Enveloped, generator.subschema_for::<completions::Script>()),
         "man" => (Form::Enveloped, generator.subschema_for::<man::Manual>()),
         "schema" => (Form::Enveloped, generator.subschema_for::<Printed>()),

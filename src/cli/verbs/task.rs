@@ -2,7 +2,7 @@
 
 use crate::base::id::GateId;
 use crate::base::text::{cut_width, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file, words};
 use crate::cli::verb::Verb;
 use crate::model::plan::BREAKER_LIMIT;
 use crate::model::task::TaskState;
@@ -136,14 +136,17 @@ impl Verb for TaskCreateArgs {
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Lists the tasks of a Run, oldest first.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca orchestration task-list --ready --json")]
 pub struct TaskListArgs {
-    /// Only tasks in this state: pending, ready, dispatched, completed, failed or blocked.
-    #[arg(long)]
+    /// Only tasks in this state.
+    #[arg(long, value_name = "STATE", value_parser = words(TaskState::ALL, TaskState::as_str))]
     status: Option<String>,
     /// Only tasks that can be started now.
     #[arg(long)]
@@ -180,6 +183,9 @@ impl Verb for TaskListArgs {
         }
         text
     }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
+    }
 }
 
 /// Changes a task's state or dependencies. A worker's accepted report does this by itself.
@@ -192,7 +198,7 @@ pub struct TaskUpdateArgs {
     #[arg(long, value_name = "TASK")]
     id: String,
     /// The new state; `ready` also arms the circuit breaker again.
-    #[arg(long)]
+    #[arg(long, value_name = "STATE", value_parser = words(TaskState::ALL, TaskState::as_str))]
     status: Option<String>,
     /// What came of it; needs --status.
     #[arg(long)]
@@ -227,5 +233,8 @@ impl Verb for TaskUpdateArgs {
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
+    }
+    fn is_fleet_unwanted(&self) -> bool {
+        self.fleet.no_fleet
     }
 }

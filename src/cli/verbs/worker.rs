@@ -1,8 +1,9 @@
 //! Worker verbs.
 
 use crate::base::text::{age, many_lines, one_line};
-use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file};
+use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file, words};
 use crate::cli::verb::Verb;
+use crate::model::resource::TerminalState;
 use crate::proto::error::ErrorBody;
 use crate::proto::worker::{
     Abandoned, Released, Shown, ShownWorker, StartReceipt, Stopped, WorkerAbandon, WorkerList, WorkerListRow,
@@ -67,9 +68,13 @@ pub struct WorkerStartArgs {
     /// A note on the new worktree.
     #[arg(long)]
     comment: Option<String>,
-    /// run, skip or inherit the repository's setup script [default: run].
-    #[arg(long)]
+    /// What to do with the repository's setup script [default: run].
+    #[arg(long, value_parser = ["run", "skip", "inherit"])]
     setup: Option<String>,
+    /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
+    /// else wait-for-setup].
+    #[arg(long, value_name = "WHEN")]
+    agent_startup: Option<String>,
     /// The failed, stopped or abandoned attempt that this one follows.
     #[arg(long, value_name = "DISPATCH")]
     retry_of: Option<String>,
@@ -110,6 +115,7 @@ impl Verb for WorkerStartArgs {
             display_name: self.display_name.clone(),
             comment: self.comment.clone(),
             setup: self.setup.clone(),
+            agent_startup: self.agent_startup.clone(),
             retry_of: self.retry_of.clone(),
             timeout_ms: self.timeout_ms,
             run: self.run.run.clone(),
@@ -124,6 +130,14 @@ impl Verb for WorkerStartArgs {
         lines.extend(reply.agent_terminal_handle.iter().map(|handle| format!("terminal {handle}")));
         lines.extend(reply.worktree_id.iter().map(|id| format!("worktree {id}")));
         lines.extend(reply.last_error.iter().map(|error| format!("error: {}", one_line(error))));
+        lines.extend(
+            reply
+                .setup
+                .terminal_handle
+                .iter()
+                .map(|handle| format!("setup {} in {handle}", reply.setup.state)),
+        );
+        lines.extend(reply.warning.iter().map(|warning| format!("warning: {}", one_line(warning))));
         lines.extend(reply.next_commands.iter().map(|command| format!("  try: {command}")));
         lines.join("\n")
     }
@@ -163,10 +177,18 @@ impl Verb for WorkerShowArgs {
         lines.extend(
             reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
         );
-        lines.push(format!(
-            "process {}  activity {}",
-            reply.observation.status, reply.projection.stage.activity
-        ));
+        lines.push(format!("{}  process {}", reply.projection.state, reply.observation.status));
+        if !reply.projection.attention.categories.is_empty() {
+            lines.push(format!("look: {}", reply.projection.attention.categories.join(", ")));
+        }
+        lines.extend(reply.refused_reports.iter().map(|refused| {
+            format!(
+                "refused report at {} by {}: {}",
+                refused.at,
+                one_line(&refused.by),
+                one_line(&refused.reason)
+            )
+        }));
         if !reply.projection.next_action.argv.is_empty() {
             lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
         }
@@ -180,8 +202,8 @@ impl Verb for WorkerShowArgs {
 pub struct WorkerListArgs {
     #[command(flatten)]
     run: RunArg,
-    /// active, reclaimable, retained, release_pending, release_unknown or released.
-    #[arg(long, value_name = "STATE")]
+    /// Only attempts whose terminal is in this state.
+    #[arg(long, value_name = "STATE", value_parser = words(TerminalState::ALL, TerminalState::as_str))]
     terminal_state: Option<String>,
     /// Accepted for scripts written for other builds; there are no remote workers.
     #[arg(long, hide = true)]
@@ -205,7 +227,7 @@ fn line(row: &WorkerListRow) -> String {
         row.attempt,
         row.task_id,
         row.dispatch_status.as_str(),
-        row.projection.stage.activity
+        row.projection.state
     );
     if let Some(quiet_ms) = row.projection.quiet_ms {
         line.push_str(&format!("  quiet {}", age(quiet_ms)));
@@ -247,8 +269,8 @@ pub struct WorkerReadArgs {
     /// The attempt.
     #[arg(long)]
     dispatch: String,
-    /// auto, terminal or transcript [default: auto].
-    #[arg(long)]
+    /// Where the output comes from [default: auto].
+    #[arg(long, value_parser = ["auto", "terminal", "transcript"])]
     source: Option<String>,
     /// Where the last page ended, as it said under cursor.
     #[arg(long)]

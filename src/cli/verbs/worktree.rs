@@ -1,13 +1,13 @@
-//! Worktree and repository verbs.
+//! Worktree verbs.
 
-use crate::base::text::one_line;
+use crate::base::text::{one_line, pad};
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
-use crate::proto::row::{RepoRow, WorktreeRow};
+use crate::proto::row::WorktreeRow;
 use crate::proto::worktree::{
-    OneRepo, OneWorktree, RepoAdd, RepoList, RepoShow, Repos, WorktreeCreate, WorktreeCurrent, WorktreeList,
-    WorktreeMade, WorktreeShow, Worktrees,
+    AgentSummary, GitRow, OneWorktree, Summaries, Summary, WorktreeCreate, WorktreeCurrent, WorktreeList,
+    WorktreeMade, WorktreePs, WorktreeRemove, WorktreeRemoved, WorktreeSet, WorktreeShow, Worktrees,
 };
 use clap::{Args, Subcommand};
 
@@ -22,6 +22,13 @@ pub enum Worktree {
     Show(WorktreeShowArgs),
     /// Show the worktree around the working directory.
     Current(WorktreeCurrentArgs),
+    /// Show what goes on in each worktree.
+    Ps(WorktreePsArgs),
+    /// Change a worktree's name, issue, note, status or parent.
+    Set(WorktreeSetArgs),
+    /// Remove a worktree; nothing that exists nowhere else goes without --force.
+    #[command(aliases = ["remove", "delete"])]
+    Rm(WorktreeRemoveArgs),
 }
 
 /// Runs a worktree verb.
@@ -31,32 +38,41 @@ pub fn run(verb: &Worktree, session: &mut Session<'_>) -> u8 {
         Worktree::List(args) => verb::run(args, session),
         Worktree::Show(args) => verb::run(args, session),
         Worktree::Current(args) => verb::run(args, session),
-    }
-}
-
-/// `orca repo …`.
-#[derive(Debug, Subcommand)]
-pub enum Repo {
-    /// List the repositories and folders that orca knows.
-    List(RepoListArgs),
-    /// Show one repository or folder.
-    Show(RepoShowArgs),
-    /// Make a repository or folder known; using it does so, too.
-    Add(RepoAddArgs),
-}
-
-/// Runs a repository verb.
-pub fn run_repo(verb: &Repo, session: &mut Session<'_>) -> u8 {
-    match verb {
-        Repo::List(args) => verb::run(args, session),
-        Repo::Show(args) => verb::run(args, session),
-        Repo::Add(args) => verb::run(args, session),
+        Worktree::Ps(args) => verb::run(args, session),
+        Worktree::Set(args) => verb::run(args, session),
+        Worktree::Rm(args) => verb::run(args, session),
     }
 }
 
 fn line(worktree: &WorktreeRow) -> String {
     let branch = worktree.branch.as_deref().unwrap_or("-");
-    format!("{:<24} {:<28} {}", one_line(&worktree.display_name), one_line(branch), one_line(&worktree.path))
+    let git = worktree.git.as_ref().map(git_words).unwrap_or_default();
+    let name = pad(&one_line(&worktree.display_name), 24);
+    format!("{name} {} {} {}", pad(&one_line(branch), 28), pad(&git, 18), one_line(&worktree.path))
+}
+
+/// How it stands to git, in a few words: what is not committed, then how far it is from its base.
+fn git_words(git: &GitRow) -> String {
+    if git.is_missing {
+        return String::from("folder gone");
+    }
+    if git.error.is_some() {
+        return String::from("unreadable");
+    }
+    let mut words: Vec<String> = git.operation.iter().map(|operation| one_line(operation)).collect();
+    let n_changed = git.staged + git.modified + git.untracked + git.conflicted;
+    if n_changed > 0 {
+        words.push(format!("{n_changed} changed"));
+    }
+    match (git.ahead, git.is_merged) {
+        (0, _) => {}
+        (_, true) => words.push(String::from("merged")),
+        (ahead, false) => words.push(format!("+{ahead}")),
+    }
+    if git.behind > 0 {
+        words.push(format!("-{}", git.behind));
+    }
+    if words.is_empty() { String::from("clean") } else { words.join(" ") }
 }
 
 /// Makes a branch and worktree. With --agent the agent runs in it, unsupervised: a handoff.
@@ -78,9 +94,13 @@ pub struct WorktreeCreateArgs {
     /// What to tell the agent.
     #[arg(long, requires = "agent")]
     prompt: Option<String>,
-    /// run, skip or inherit the repository's setup script [default: inherit].
-    #[arg(long)]
+    /// What to do with the repository's setup script [default: inherit].
+    #[arg(long, value_parser = ["run", "skip", "inherit"])]
     setup: Option<String>,
+    /// start-immediately or wait-for-setup [default: what the repository or orca repo hooks set says,
+    /// else wait-for-setup].
+    #[arg(long, value_name = "WHEN")]
+    agent_startup: Option<String>,
     /// Where the branch begins [default: the repository's default branch].
     #[arg(long, value_name = "REF")]
     base_branch: Option<String>,
@@ -123,6 +143,7 @@ impl Verb for WorktreeCreateArgs {
             agent: self.agent.clone(),
             prompt: self.prompt.clone(),
             setup: self.setup.clone().or_else(|| self.run_hooks.then(|| String::from("run"))),
+            agent_startup: self.agent_startup.clone(),
             base_branch: self.base_branch.clone(),
             branch: self.branch.clone(),
             issue: self.issue,
@@ -176,9 +197,11 @@ impl Verb for WorktreeListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca worktree show --worktree name:fix-login --json")]
 pub struct WorktreeShowArgs {
-    /// id:, path:, branch:, name:, issue: or current.
+    /// id:, path:, branch:, name:, issue:, folder: or current.
     #[arg(long, value_name = "SELECTOR")]
     worktree: String,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for WorktreeShowArgs {
@@ -189,12 +212,18 @@ impl Verb for WorktreeShowArgs {
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
     }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
 }
 
 /// Shows the worktree or folder around the working directory; it is registered on first use.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  orca worktree current --json")]
-pub struct WorktreeCurrentArgs {}
+pub struct WorktreeCurrentArgs {
+    #[command(flatten)]
+    retry: RetryArg,
+}
 
 impl Verb for WorktreeCurrentArgs {
     type Call = WorktreeCurrent;
@@ -204,70 +233,142 @@ impl Verb for WorktreeCurrentArgs {
     fn text(&self, reply: &OneWorktree) -> String {
         line(&reply.worktree)
     }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
 }
 
-fn repo_line(repo: &RepoRow) -> String {
-    format!("{}  {:<8} {}", repo.id, repo.kind.as_str(), one_line(&repo.path))
-}
-
-/// Lists the repositories and folders that orca knows.
+/// Shows what goes on in each worktree: its agents and what they do.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca repo list --json")]
-pub struct RepoListArgs {}
-
-impl Verb for RepoListArgs {
-    type Call = RepoList;
-    fn call(&self) -> Result<RepoList, ErrorBody> {
-        Ok(RepoList {})
-    }
-    fn text(&self, reply: &Repos) -> String {
-        if reply.repos.is_empty() {
-            return String::from("no repositories yet");
-        }
-        reply.repos.iter().map(repo_line).collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// Shows one repository or folder.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca repo show --repo name:my-project --json")]
-pub struct RepoShowArgs {
-    /// id:, path:, name: or a bare name [default: the one around you].
-    #[arg(long, value_name = "SELECTOR")]
-    repo: Option<String>,
-}
-
-impl Verb for RepoShowArgs {
-    type Call = RepoShow;
-    fn call(&self) -> Result<RepoShow, ErrorBody> {
-        Ok(RepoShow { repo: self.repo.clone() })
-    }
-    fn text(&self, reply: &OneRepo) -> String {
-        repo_line(&reply.repo)
-    }
-}
-
-/// Makes a repository or plain folder known. Working in one does so by itself.
-#[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca repo add --path . --json")]
-pub struct RepoAddArgs {
-    /// A directory in it; a relative one begins at the working directory.
+#[command(after_help = "Example:\n  orca worktree ps --json")]
+pub struct WorktreePsArgs {
+    /// The most to list [default: 200].
     #[arg(long)]
-    path: String,
+    limit: Option<u32>,
+}
+
+impl Verb for WorktreePsArgs {
+    type Call = WorktreePs;
+    fn call(&self) -> Result<WorktreePs, ErrorBody> {
+        Ok(WorktreePs { limit: self.limit })
+    }
+    fn text(&self, reply: &Summaries) -> String {
+        if reply.worktrees.is_empty() {
+            return String::from("no worktrees yet");
+        }
+        reply.worktrees.iter().map(summary_lines).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn summary_lines(summary: &Summary) -> String {
+    let mut lines = format!(
+        "{:<10} {} terminals  {}",
+        summary.status,
+        summary.live_terminal_count,
+        line(&summary.worktree)
+    );
+    lines.extend(summary.agents.iter().map(|agent| format!("\n    {}", agent_line(agent))));
+    lines
+}
+
+fn agent_line(agent: &AgentSummary) -> String {
+    let what = agent.task_title.as_deref().or(agent.display_name.as_deref()).unwrap_or_default();
+    format!("{:<10} {:<10} {}", agent.state, agent.agent_type.as_deref().unwrap_or("-"), one_line(what))
+}
+
+/// Changes what is known of a worktree; its files and branch stay as they are.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca worktree set --worktree name:fix-login --workspace-status in-review --json"
+)]
+pub struct WorktreeSetArgs {
+    /// id:, path:, branch:, name:, issue:, folder: or current.
+    #[arg(long, value_name = "SELECTOR")]
+    worktree: String,
+    /// Its name on the screen.
+    #[arg(long)]
+    display_name: Option<String>,
+    /// An issue it belongs to, or null for none.
+    #[arg(long, value_name = "NUMBER")]
+    issue: Option<String>,
+    /// A note; empty for none.
+    #[arg(long)]
+    comment: Option<String>,
+    /// todo, in-progress, in-review or completed.
+    #[arg(long, value_name = "STATUS")]
+    workspace_status: Option<String>,
+    /// Show it below this worktree.
+    #[arg(long, value_name = "SELECTOR", conflicts_with = "no_parent")]
+    parent_worktree: Option<String>,
+    /// Show it below none.
+    #[arg(long)]
+    no_parent: bool,
+    #[command(flatten)]
+    from: FromArg,
     #[command(flatten)]
     retry: RetryArg,
 }
 
-impl Verb for RepoAddArgs {
-    type Call = RepoAdd;
-    fn call(&self) -> Result<RepoAdd, ErrorBody> {
-        Ok(RepoAdd { path: self.path.clone() })
+impl Verb for WorktreeSetArgs {
+    type Call = WorktreeSet;
+    fn call(&self) -> Result<WorktreeSet, ErrorBody> {
+        Ok(WorktreeSet {
+            worktree: self.worktree.clone(),
+            display_name: self.display_name.clone(),
+            issue: self.issue.clone(),
+            comment: self.comment.clone(),
+            workspace_status: self.workspace_status.clone(),
+            parent_worktree: self.parent_worktree.clone(),
+            is_top_level: self.no_parent,
+            from: self.from.from.clone(),
+        })
     }
-    fn text(&self, reply: &OneRepo) -> String {
-        repo_line(&reply.repo)
+    fn text(&self, reply: &OneWorktree) -> String {
+        line(&reply.worktree)
     }
-    fn directory(&self) -> Option<&str> {
-        Some(&self.path)
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
+    }
+}
+
+/// Removes a worktree and, where it was made with it and is merged, its branch. Refused while something
+/// runs in it or it holds work that exists nowhere else; --force says that both may go. Commits on a
+/// branch are never lost: a branch that is not merged stays.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca worktree rm --worktree name:fix-login --json")]
+pub struct WorktreeRemoveArgs {
+    /// id:, path:, branch:, name:, issue: or current.
+    #[arg(long, value_name = "SELECTOR")]
+    worktree: String,
+    /// End what runs there and throw away what is not committed.
+    #[arg(long)]
+    force: bool,
+    /// Run the repository's archive script first; at most two minutes.
+    #[arg(long)]
+    run_hooks: bool,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for WorktreeRemoveArgs {
+    type Call = WorktreeRemove;
+    fn call(&self) -> Result<WorktreeRemove, ErrorBody> {
+        Ok(WorktreeRemove {
+            worktree: self.worktree.clone(),
+            is_forced: self.force,
+            runs_hooks: self.run_hooks,
+            from: self.from.from.clone(),
+        })
+    }
+    fn text(&self, reply: &WorktreeRemoved) -> String {
+        let mut text = String::from("removed");
+        if let Some(kept) = &reply.preserved_branch {
+            text.push_str(&format!("\nthe branch {} stays", one_line(&kept.branch_name)));
+        }
+        text.extend(reply.warning.iter().map(|warning| format!("\nwarning: {}", one_line(warning))));
+        text
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()

@@ -14,16 +14,13 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{gate, reply};
-use crate::proto::mail::{Answered, Ask, Replied, Reply};
+use crate::proto::mail::{Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, Replied, Reply};
 use crate::proto::row::{MessageRow, QuestionRow};
 use serde_json::json;
 
-const DEFAULT_TIMEOUT_MS: u64 = 600_000;
-const MAX_TIMEOUT_MS: u64 = 1_800_000;
-
 /// `ask`.
 pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
-    let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS).min(MAX_TIMEOUT_MS);
+    let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS);
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
     caller::check_proof(&caller)?;
     if let Some(other) = &caller.conflicting {

@@ -11,10 +11,9 @@ use crate::ops::caller::{self, Caller, USER};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{reply, settle};
-use crate::proto::mail::{Check, Checked};
+use crate::proto::mail::{Check, Checked, DEFAULT_CHECK_MS};
 use crate::proto::row::MessageRow;
 
-const DEFAULT_TIMEOUT_MS: u64 = 120_000;
 /// The longest wait: a day. What waits longer should look again.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
 /// Rows of `--peek` and `--all`.
@@ -53,7 +52,7 @@ pub fn check(cx: &mut Cx<'_>, call: Check) -> Result<Answer, OpError> {
         .next_step("orca orchestration check --peek --json")
         .into());
     }
-    let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+    let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_CHECK_MS);
     if timeout_ms == 0 || timeout_ms > MAX_TIMEOUT_MS {
         return Err(invalid("--timeout-ms must be between 1 and 86400000."));
     }

@@ -1,14 +1,17 @@
-//! Mail: [`send`] and its lifecycle [`report`]s, [`check`] and a Run's Deliveries ([`delivery`]), who
-//! reads what ([`reach`]), [`ask`] and `reply`.
+//! Mail: [`send`] (to a [`group`] too) and its lifecycle [`report`]s, [`check`] and a Run's Deliveries
+//! ([`delivery`]), who reads what ([`reach`]), [`ask`] and `reply`, and what became of calls that came
+//! late ([`spooled`]).
 //!
 //! A message is accepted once and numbered in that order; nothing here decides by time.
 
 pub mod ask;
 pub mod check;
 pub mod delivery;
-mod reach;
+mod group;
+pub(super) mod reach;
 pub mod report;
 pub mod send;
+pub mod spooled;
 
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid};
@@ -43,6 +46,8 @@ pub struct NewMessage {
 
 /// The most rows of `inbox`.
 const MAX_INBOX: u32 = 1_000;
+/// A message that was kept for longer than this before it got here says so.
+const LATE_MS: u64 = 5_000;
 /// The longest thread id kept, in characters.
 const MAX_THREAD_CHARS: usize = 120;
 
@@ -63,15 +68,16 @@ pub fn post(cx: &mut Cx<'_>, new: NewMessage) -> Result<Message, OpError> {
         payload: new.payload.map(safe_json),
         is_read: false,
         sequence,
-        created_at: cx.now,
+        created_at: cx.said_at(),
         delivered_at: None,
         sender_pane_key: new.sender_pane_key,
     };
     cx.tx.put(&message)?;
-    let mut fact = Fact::new(
-        EventKind::MessageSent,
-        format!("{} to {}: {}", message.kind, message.mailbox, message.subject),
-    );
+    let mut detail = format!("{} to {}: {}", message.kind, message.mailbox, message.subject);
+    if cx.now.since_ms(message.created_at) > LATE_MS {
+        detail.push_str(&format!(" (arrived late; sent {})", message.created_at));
+    }
+    let mut fact = Fact::new(EventKind::MessageSent, detail);
     fact.run_id = message.run_id.clone();
     fact.dispatch_id = message.dispatch_id.clone();
     cx.emit(fact)?;

@@ -22,7 +22,7 @@ const MAX_ELSEWHERE: usize = 10;
 
 /// The mailboxes that the reader of `own` takes from: mail to a terminal's bare handle reaches the
 /// coordinator or the worker that sits in it.
-pub(super) fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError> {
+pub fn boxes(cx: &Cx<'_>, own: &Mailbox) -> Result<Vec<Mailbox>, OpError> {
     let seat = match own {
         Mailbox::Run(id) => match cx.tx.get::<Run>(id.as_str())?.and_then(|run| run.consumer) {
             Some(Consumer::Terminal { handle, .. }) => Some(handle),
@@ -42,6 +42,16 @@ pub(super) struct Unread {
     /// As much as one batch holds.
     pub batch: Vec<Message>,
     pub n_behind: usize,
+}
+
+/// All unread mail of these boxes, in the order of acceptance; for who must look at each message.
+pub fn all_unread(cx: &Cx<'_>, boxes: &[Mailbox]) -> Result<Vec<Message>, OpError> {
+    let mut found = Vec::new();
+    for mailbox in boxes {
+        found.extend(cx.tx.list::<Message>("unread", &mailbox.to_string(), usize::MAX)?);
+    }
+    found.sort_by_key(|message| message.sequence);
+    Ok(found)
 }
 
 /// The unread mail of these boxes. However much of it there is, no more than a batch is loaded.

@@ -15,7 +15,7 @@ use crate::model::worker::{Worker, WorkerState};
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx};
 use crate::ops::error::{OpError, refuse};
-use crate::ops::{reply, settle};
+use crate::ops::{reply, settle, watch};
 use crate::proto::mail::{Lifecycle, Send, Sent};
 use crate::proto::row::MessageRow;
 use serde_json::{Value, json};
@@ -472,7 +472,8 @@ fn heartbeat(
     }
     let mut message = post(cx, new)?;
     if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
-        dispatch.last_heartbeat_at = Some(cx.now);
+        watch::heard(cx, &mut dispatch)?;
+        dispatch.last_heartbeat_at = dispatch.last_heartbeat_at.max(Some(cx.said_at()));
         dispatch.last_phase = field(call, "phase").map(|phase| text::cut_chars(&text::one_line(phase), 80));
         cx.tx.put(&dispatch)?;
         let detail = dispatch.last_phase.clone().unwrap_or_else(|| message.subject.clone());

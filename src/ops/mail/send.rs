@@ -1,6 +1,6 @@
 //! `send`: who it goes to, which Run it belongs to, and what its type demands.
 
-use super::{NewMessage, post, reach, report};
+use super::{NewMessage, group, post, reach, report};
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, RunId};
 use crate::base::text;
@@ -39,6 +39,9 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
     }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
     caller::check_proof(&caller)?;
+    if let Some(name) = call.to.as_deref().and_then(|to| to.strip_prefix('@')) {
+        return group::send(cx, &caller, &call, kind, name);
+    }
     let route = route(cx, &caller, &call)?;
     let warnings = open_question_warnings(cx, &route.mailbox)?;
     let message = post(cx, new_message(&call, kind, &caller, route))?;
@@ -62,6 +65,9 @@ fn check_texts(call: &Send) -> Result<(), OpError> {
         return Err(invalid(
             "--body is over 1 MiB; put the long text into a file and name it with --report-path.",
         ));
+    }
+    if call.priority.as_deref().is_some_and(|priority| Priority::parse(priority).is_none()) {
+        return Err(invalid("--priority must be normal, high or urgent."));
     }
     if call.thread_id.as_ref().is_some_and(|thread| thread.len() > 120 || text::one_line(thread) != **thread)
     {
@@ -117,9 +123,6 @@ pub(super) fn sender(caller: &Caller) -> String {
 /// Contract 4.2: an explicit address, else the Run of the attempt that the payload names, else of the
 /// sender's attempt, else its bound Run.
 pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, OpError> {
-    if call.priority.as_deref().is_some_and(|priority| Priority::parse(priority).is_none()) {
-        return Err(invalid("--priority must be normal, high or urgent."));
-    }
     let about = match report::field(call, "dispatchId") {
         Some(id) => Some(of_named_run(call, dispatch::named(cx, id)?)?),
         None => caller.dispatch.clone(),
@@ -157,7 +160,7 @@ fn no_recipient(call: &Send) -> OpError {
 }
 
 /// `--run` asserts which Run an attempt is of.
-fn of_named_run(call: &Send, dispatch: Dispatch) -> Result<Dispatch, OpError> {
+pub(super) fn of_named_run(call: &Send, dispatch: Dispatch) -> Result<Dispatch, OpError> {
     match call.run.as_deref() {
         Some(run) if dispatch.run_id.as_str() != run => {
             let message = format!(
@@ -175,27 +178,19 @@ fn of_named_run(call: &Send, dispatch: Dispatch) -> Result<Dispatch, OpError> {
 }
 
 fn address(to: &str) -> Result<Mailbox, OpError> {
-    if to.starts_with('@') {
-        return Err(refuse(
-            ErrorCode::CapabilityUnsupported,
-            "Groups (@…) are not there yet; send to each member.",
-        )
-        .next_step("orca orchestration worker-list --json")
-        .into());
-    }
     Mailbox::parse(to).ok_or_else(|| {
         let shown = text::cut_chars(&text::one_line(to), 60);
         let message = if to.starts_with("task:") {
             format!("{shown} reads no mail: a task is no one; send to the attempt at it, dispatch:<id>.")
         } else {
-            format!("--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle or user.")
+            format!("--to {shown:?} is no address; use run:<id>, dispatch:<id>, a terminal handle, a group (@all) or user.")
         };
         refuse(ErrorCode::InvalidArgument, message).next_step("orca orchestration worker-list --json").into()
     })
 }
 
 /// Plain mail does not unblock a worker that waits for an answer (design 12).
-fn open_question_warnings(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<Vec<String>, OpError> {
+pub(super) fn open_question_warnings(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<Vec<String>, OpError> {
     let dispatch = match mailbox {
         Mailbox::Dispatch(id) => Some(id.clone()),
         Mailbox::Terminal(handle) => match cx.tx.get::<Terminal>(handle.as_str())? {

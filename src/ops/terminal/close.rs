@@ -1,46 +1,115 @@
-//! Ending processes: `terminal close`.
+//! Ending processes: `terminal close` and its older form `stop`. An attempt that runs there ends as lost,
+//! like any other end of a process.
 
 use super::is_alive;
 use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{caller, reply, select};
-use crate::proto::terminal::{CloseReport, Closed, TerminalClose};
+use crate::proto::terminal::{CloseReport, Closed, StoppedTerminals, TerminalClose, TerminalStop};
 use serde_json::json;
 
 /// How long a close may take before it is reported as not confirmed.
 pub const CLOSE_PATIENCE_MS: u64 = 20_000;
+/// The longest chain of splits that is followed.
+const MAX_SPLITS: usize = 100;
 
-/// `terminal close`: ends the process of one terminal, or of all in a worktree. An attempt that runs
-/// there ends as lost, like any other end of a process.
+/// `terminal close`: one terminal, its whole split group, or all in a worktree.
 pub fn close(cx: &mut Cx<'_>, call: TerminalClose) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let terminals = match (call.terminal.as_deref(), call.worktree.as_deref(), call.is_all) {
-        (Some(handle), None, false) => vec![caller::named_terminal(cx, handle)?],
-        (None, Some(selector), true) => {
-            let worktree = select::worktree(cx, selector)?;
-            cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?
+    let (mode, terminals) = match (call.terminal.as_deref(), call.worktree.as_deref(), call.is_all) {
+        (None, Some(selector), true) if !call.is_tab => ("worktree", of_worktree(cx, selector)?),
+        (handle, None, false) => {
+            let one = match handle {
+                Some(handle) => caller::named_terminal(cx, handle)?,
+                None => caller.terminal.ok_or_else(|| {
+                    refuse(
+                        ErrorCode::NoActiveTerminal,
+                        "No terminal was named, and this does not run in one.",
+                    )
+                    .next_step("orca terminal list --json")
+                })?,
+            };
+            if call.is_tab { ("tab", group_of(cx, one)?) } else { ("pane", vec![one]) }
         }
-        (None, None, false) => vec![caller.terminal.ok_or_else(|| {
-            refuse(ErrorCode::NoActiveTerminal, "No terminal was named, and this does not run in one.")
-                .next_step("orca terminal list --json")
-        })?],
         _ => return Err(invalid("Give --terminal, or --worktree together with --all.")),
     };
+    end(cx, "terminal.close", mode, terminals)
+}
+
+/// `terminal stop`.
+pub fn stop(cx: &mut Cx<'_>, call: TerminalStop) -> Result<Answer, OpError> {
+    caller::resolve(cx, None, None)?;
+    let terminals = of_worktree(cx, &call.worktree)?;
+    end(cx, "terminal.stop", "worktree", terminals)
+}
+
+fn of_worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Vec<Terminal>, OpError> {
+    let worktree = select::worktree(cx, selector)?;
+    Ok(cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?)
+}
+
+/// A terminal with the live ones that it was split from or that were split from it; itself first.
+fn group_of(cx: &Cx<'_>, one: Terminal) -> Result<Vec<Terminal>, OpError> {
+    let root = root_of(cx, &one)?;
+    let mut group = Vec::new();
+    for other in cx.tx.list::<Terminal>("live", "", usize::MAX)? {
+        if other.id != one.id && root_of(cx, &other)? == root {
+            group.push(other);
+        }
+    }
+    group.insert(0, one);
+    Ok(group)
+}
+
+fn root_of(cx: &Cx<'_>, terminal: &Terminal) -> Result<TerminalId, OpError> {
+    let mut root = terminal.id.clone();
+    let mut parent = terminal.split.as_ref().map(|split| split.of.clone());
+    for _ in 0..MAX_SPLITS {
+        let Some(id) = parent.take() else { break };
+        let row = cx.tx.get::<Terminal>(id.as_str())?;
+        parent = row.and_then(|row| row.split).map(|split| split.of);
+        root = id;
+    }
+    Ok(root)
+}
+
+fn end(cx: &mut Cx<'_>, verb: &str, mode: &str, terminals: Vec<Terminal>) -> Result<Answer, OpError> {
     let mut handles = Vec::new();
     let mut effects = Vec::new();
-    for terminal in terminals.into_iter().filter(is_alive) {
+    // One that is named goes also where its process ended before; a whole worktree only ends processes.
+    let is_meant = |terminal: &Terminal| is_alive(terminal) || (!call.is_all && is_left(terminal));
+    for terminal in terminals.into_iter().filter(is_meant) {
         handles.push(terminal.id.clone());
         effects.push(cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?);
     }
     let Some(effect) = effects.last().cloned() else {
-        return reply(&Closed { close: CloseReport::default() });
+        return report(
+            verb,
+            CloseReport { close_mode: mode.to_owned(), pty_killed: true, ..CloseReport::default() },
+        );
     };
-    let then = json!({ "verb": "terminal.close", "handles": handles, "effects": effects });
+    let then = json!({ "verb": verb, "mode": mode, "handles": handles, "effects": effects });
     let on = WaitOn::Effect { effect, then };
     Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(CLOSE_PATIENCE_MS)), began: cx.now }))
+}
+
+/// Its process is gone and its pane is still there.
+fn is_left(terminal: &Terminal) -> bool {
+    match terminal.life {
+        TerminalLife::Exited | TerminalLife::Lost => true,
+        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Closed | TerminalLife::Failed => false,
+    }
+}
+
+fn report(verb: &str, close: CloseReport) -> Result<Answer, OpError> {
+    if verb == "terminal.stop" {
+        return reply(&StoppedTerminals { stopped: close.handles.len() - close.unconfirmed.len() });
+    }
+    reply(&Closed { close })
 }
 
 /// A waiting `terminal close` is asked again: it answers once every process is known to be gone, or
@@ -58,15 +127,22 @@ pub fn closed(cx: &Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError> {
             return Ok(Answer::Wait(wait));
         }
     }
-    let mut close = CloseReport::default();
+    let mut close = CloseReport {
+        close_mode: then["mode"].as_str().unwrap_or("pane").to_owned(),
+        ..CloseReport::default()
+    };
     for handle in names("handles") {
         let terminal = caller::named_terminal(cx, &handle)?;
         if terminal.life != TerminalLife::Closed {
+            let verdict = if is_alive(&terminal) { "live" } else { "unverifiable" };
+            close.pty_stop_verdict = Some(verdict.to_owned());
+            close.pty_stop_reason = Some(format!("{} was not seen to end in time", terminal.id));
             close.unconfirmed.push(terminal.id.clone());
         }
+        close.tab_id.get_or_insert(terminal.tab_id);
         close.handles.push(terminal.id);
     }
     close.handle = close.handles.first().cloned();
     close.pty_killed = close.unconfirmed.is_empty();
-    reply(&Closed { close })
+    report(then["verb"].as_str().unwrap_or_default(), close)
 }

@@ -1,18 +1,21 @@
-//! Opening terminals: the row with its environment, and `terminal create`.
+//! Opening terminals: the row with its environment, `terminal create` and `split`.
 
+use super::name::safe_title;
+use super::{check_shown, run_of, target};
 use crate::base::code::ErrorCode;
 use crate::base::id::{IncarnationId, PaneKey, RunId, TerminalId};
 use crate::base::size::TermSize;
-use crate::base::text;
 use crate::model::effect::Effect;
-use crate::model::terminal::{LaunchRecord, Terminal, TerminalLife};
+use crate::model::terminal::{LaunchRecord, Split, SplitDirection, Terminal, TerminalLife};
 use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
-use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
+use crate::ops::cx::{Act, Answer, Cx, Wait, WaitOn};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{reply, select};
-use crate::proto::terminal::{Created, CreatedTerminal, TerminalCreate};
-use serde_json::json;
+use crate::proto::terminal::{
+    Created, CreatedTerminal, SplitTerminal, TerminalCreate, TerminalSplit, WasSplit,
+};
+use serde_json::{Value, json};
 
 /// What a new terminal is to be.
 pub struct NewTerminal {
@@ -25,7 +28,7 @@ pub struct NewTerminal {
     pub run_id: Option<RunId>,
 }
 
-/// Adds the row of a terminal; its process starts with the effect that the caller requests.
+/// Adds the row of a terminal in the tab of its Run; its process starts with the effect that the caller requests.
 ///
 /// `id` comes first, because the argv may name it.
 pub fn add(cx: &mut Cx<'_>, id: TerminalId, new: NewTerminal) -> Result<Terminal, OpError> {
@@ -33,6 +36,16 @@ pub fn add(cx: &mut Cx<'_>, id: TerminalId, new: NewTerminal) -> Result<Terminal
         Some(run) => run.to_string(),
         None => String::from("main"),
     };
+    add_in(cx, id, new, tab_id, None)
+}
+
+fn add_in(
+    cx: &mut Cx<'_>,
+    id: TerminalId,
+    new: NewTerminal,
+    tab_id: String,
+    split: Option<Split>,
+) -> Result<Terminal, OpError> {
     let leaf = uuid_like(cx);
     let pane_key = PaneKey::new(&tab_id, &leaf);
     let mut env = cx.rules.terminal_env.clone();
@@ -44,10 +57,9 @@ pub fn add(cx: &mut Cx<'_>, id: TerminalId, new: NewTerminal) -> Result<Terminal
         worktree_id: Some(new.worktree.id),
         worktree_path: new.worktree.path.clone(),
         branch: new.worktree.branch,
-        title: new
-            .title
-            .map(|title| text::cut_chars(&text::one_line(&title), 120))
-            .filter(|title| !title.is_empty()),
+        title: new.title.as_deref().and_then(safe_title),
+        pane_title: None,
+        split,
         agent: new.agent,
         launch: LaunchRecord {
             argv: if new.argv.is_empty() { vec![cx.rules.shell.clone()] } else { new.argv },
@@ -111,13 +123,7 @@ pub fn create(cx: &mut Cx<'_>, call: TerminalCreate) -> Result<Answer, OpError> 
         Some(selector) => select::worktree(cx, selector)?,
         None => own_worktree(cx, &caller)?,
     };
-    if call.command.as_ref().is_some_and(|line| line.len() > 128 << 10 || line.contains('\0')) {
-        return Err(invalid("--command must be at most 128 KiB, without NUL characters."));
-    }
-    let argv = match call.command.as_deref().map(str::trim).filter(|line| !line.is_empty()) {
-        Some(line) => vec![cx.rules.shell.clone(), String::from("-c"), line.to_owned()],
-        None => Vec::new(),
-    };
+    let argv = argv_of(cx, call.command.as_deref())?;
     let run_id = caller::bound_run(cx, &caller)?.map(|run| run.id).filter(|_| caller.terminal.is_some());
     let id = TerminalId::new(cx.ids);
     let new = NewTerminal {
@@ -130,9 +136,56 @@ pub fn create(cx: &mut Cx<'_>, call: TerminalCreate) -> Result<Answer, OpError> 
         run_id,
     };
     let terminal = add(cx, id, new)?;
-    let then = json!({ "verb": "terminal.create", "terminal": terminal.id });
+    start(cx, terminal, "terminal.create", call.focus)
+}
+
+/// The shell with a command line, or alone.
+fn argv_of(cx: &Cx<'_>, command: Option<&str>) -> Result<Vec<String>, OpError> {
+    if command.is_some_and(|line| line.len() > 128 << 10 || line.contains('\0')) {
+        return Err(invalid("--command must be at most 128 KiB, without NUL characters."));
+    }
+    Ok(match command.map(str::trim).filter(|line| !line.is_empty()) {
+        Some(line) => vec![cx.rules.shell.clone(), String::from("-c"), line.to_owned()],
+        None => Vec::new(),
+    })
+}
+
+fn start(cx: &mut Cx<'_>, terminal: Terminal, verb: &str, has_focus: bool) -> Result<Answer, OpError> {
+    let then = json!({ "verb": verb, "terminal": terminal.id, "focus": has_focus });
     let effect = cx.request(Effect::SpawnTerminal { terminal_id: terminal.id }, None, Some(then.clone()))?;
     Ok(Answer::Wait(Wait { on: WaitOn::Effect { effect, then }, deadline: None, began: cx.now }))
+}
+
+/// `terminal split`: a new terminal beside another one, in its tab and worktree. Nobody's focus moves.
+pub fn split(cx: &mut Cx<'_>, call: TerminalSplit) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let direction = match call.direction.as_deref() {
+        None => SplitDirection::Horizontal,
+        Some(word) => SplitDirection::parse(word).ok_or_else(|| {
+            invalid("--direction must be horizontal (left and right) or vertical (top and bottom).")
+        })?,
+    };
+    let beside = target(cx, call.terminal.as_deref())?;
+    check_shown(&beside)?;
+    let known = beside.worktree_id.as_deref().map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten();
+    let worktree = match known {
+        Some(worktree) => worktree,
+        None => own_worktree(cx, &caller)?,
+    };
+    let argv = argv_of(cx, call.command.as_deref())?;
+    let new = NewTerminal {
+        worktree,
+        title: None,
+        agent: None,
+        argv,
+        env: Vec::new(),
+        unset_env: Vec::new(),
+        run_id: run_of(cx, &beside)?,
+    };
+    let id = TerminalId::new(cx.ids);
+    let split = Split { of: beside.id, direction };
+    let terminal = add_in(cx, id, new, beside.tab_id, Some(split))?;
+    start(cx, terminal, "terminal.split", false)
 }
 
 /// The worktree of the caller's terminal, else the one around its directory.
@@ -144,20 +197,39 @@ pub fn own_worktree(cx: &mut Cx<'_>, caller: &Caller) -> Result<Worktree, OpErro
     select::current(cx)
 }
 
-/// The reply of a `terminal create` whose process was started, or why it was not.
-pub fn created(cx: &Cx<'_>, id: &TerminalId) -> Result<Answer, OpError> {
-    let terminal = caller::named_terminal(cx, id.as_str())?;
+/// The reply of a `terminal create` or `split` whose process was started, or why it was not.
+pub fn created(cx: &mut Cx<'_>, then: &Value) -> Result<Answer, OpError> {
+    let terminal = caller::named_terminal(cx, then["terminal"].as_str().unwrap_or_default())?;
     if terminal.life == TerminalLife::Failed {
         return Err(start_failed(&terminal).into());
     }
+    let leaf = terminal.pane_key.leaf().unwrap_or_default().to_owned();
+    if let Some(split) = terminal.split {
+        return reply(&WasSplit {
+            split: SplitTerminal {
+                handle: terminal.id,
+                tab_id: terminal.tab_id,
+                pane_runtime_id: leaf,
+                pane_key: terminal.pane_key,
+                of: split.of,
+                direction: split.direction,
+            },
+        });
+    }
+    let has_focus = then["focus"] == true;
+    if has_focus {
+        cx.act(Act::Focus { terminal: terminal.id.clone() });
+    }
+    let surface = if has_focus && cx.world.has_screen() { "visible" } else { "background" };
     reply(&Created {
         terminal: CreatedTerminal {
             handle: terminal.id,
             tab_id: terminal.tab_id,
             pane_key: terminal.pane_key,
+            pty_id: terminal.incarnation.to_string(),
             worktree_id: terminal.worktree_id,
             title: terminal.title,
-            surface: String::from("background"),
+            surface: surface.to_owned(),
         },
     })
 }

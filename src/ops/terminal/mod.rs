@@ -1,8 +1,9 @@
-//! Terminal verbs, by what they do: [`create`], [`read`], [`send`], [`wait`], [`close`]. None of them
-//! touches a file.
+//! Terminal verbs, by what they do: [`create`], [`read`], [`send`], [`wait`], [`name`], [`close`]. None
+//! of them touches a file.
 
 pub mod close;
 pub mod create;
+pub mod name;
 pub mod read;
 pub mod send;
 pub mod wait;
@@ -11,7 +12,10 @@ use super::caller;
 use super::cx::Cx;
 use super::error::{OpError, refuse};
 use crate::base::code::ErrorCode;
+use crate::base::id::RunId;
+use crate::model::run::Run;
 use crate::model::terminal::{Terminal, TerminalLife};
+use crate::model::worktree::Worktree;
 
 /// A process runs in it, or is about to.
 pub fn is_alive(terminal: &Terminal) -> bool {
@@ -30,15 +34,66 @@ pub fn status_word(terminal: &Terminal) -> &'static str {
     }
 }
 
-/// The terminal that a verb means: the named one, else the one it runs in.
+/// The agent that runs in a terminal: the one it was started with, or one that a person started in its
+/// shell (contract 9.4).
+pub fn agent_in(cx: &Cx<'_>, terminal: &Terminal) -> Option<String> {
+    let own = terminal.agent.clone().filter(|agent| agent != "shell");
+    own.or_else(|| cx.world.live(&terminal.id)?.agent)
+}
+
+/// The Run in whose tab a terminal is shown: that of its attempt, the one it was made for, or the one it
+/// coordinates.
+fn run_of(cx: &Cx<'_>, terminal: &Terminal) -> Result<Option<RunId>, OpError> {
+    if let Some(dispatch) = caller::active_dispatch(cx, terminal)? {
+        return Ok(Some(dispatch.run_id));
+    }
+    if terminal.run_id.is_some() {
+        return Ok(terminal.run_id.clone());
+    }
+    let leaf = terminal.pane_key.leaf().unwrap_or(terminal.pane_key.as_str());
+    Ok(cx.tx.first::<Run>("pane", leaf)?.map(|run| run.id))
+}
+
+/// The terminal that a verb means: the named one, else the one it runs in, else the only live one of the
+/// worktree around the caller's directory.
 fn target(cx: &mut Cx<'_>, flag: Option<&str>) -> Result<Terminal, OpError> {
     if let Some(handle) = flag {
         return caller::named_terminal(cx, handle);
     }
-    let caller = caller::resolve(cx, None, None)?;
-    caller.terminal.ok_or_else(|| {
-        refuse(ErrorCode::NoActiveTerminal, "No terminal was named, and this does not run in one.")
-            .next_step("orca terminal list --json")
-            .into()
-    })
+    if let Some(own) = caller::resolve(cx, None, None)?.terminal {
+        return Ok(own);
+    }
+    let place = cx.caller.place.clone();
+    let here = place.map(|place| cx.tx.first::<Worktree>("path", &place.root)).transpose()?.flatten();
+    let mut live = match here {
+        Some(worktree) => cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?,
+        None => Vec::new(),
+    };
+    live.retain(is_alive);
+    match (live.pop(), live.len()) {
+        (Some(only), 0) => Ok(only),
+        (None, _) => {
+            Err(no_target("No terminal was named, this does not run in one, and none runs in this folder."))
+        }
+        (Some(_), n) => Err(no_target(&format!(
+            "No terminal was named, this does not run in one, and {} run in this folder.",
+            n + 1
+        ))),
+    }
+}
+
+fn no_target(message: &str) -> OpError {
+    refuse(ErrorCode::NoActiveTerminal, message).next_step("orca terminal list --json").into()
+}
+
+/// Refuses a terminal that has no pane any more.
+fn check_shown(terminal: &Terminal) -> Result<(), OpError> {
+    match terminal.life {
+        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Exited | TerminalLife::Lost => Ok(()),
+        TerminalLife::Closed | TerminalLife::Failed => {
+            Err(refuse(ErrorCode::TerminalGone, format!("{} is closed; it has no pane.", terminal.id))
+                .next_step("orca terminal list --json")
+                .into())
+        }
+    }
 }

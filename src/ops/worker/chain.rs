@@ -7,10 +7,11 @@ use super::{Choice, brief, plan, worker_of};
 use crate::agent::launch::BriefDelivery;
 use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState};
-use crate::model::effect::Effect;
+use crate::model::effect::{Effect, NewCheckout};
 use crate::model::event::{EventKind, Fact};
 use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
+use crate::model::setup::{Setup, SetupChoice, SetupState};
 use crate::model::task::{TaskInput, TaskState};
 use crate::model::terminal::Terminal;
 use crate::model::worker::{Placement, PromptDelivery, Stage, StartEffect, Worker, WorkerInput, WorkerState};
@@ -18,6 +19,7 @@ use crate::model::worktree::Worktree;
 use crate::ops::cx::Cx;
 use crate::ops::error::OpError;
 use crate::ops::settle::{self, Loss};
+use crate::ops::setup;
 use crate::ops::terminal::create::{self, NewTerminal};
 use crate::ops::{caller, worktree};
 
@@ -217,7 +219,7 @@ fn starting(cx: &Cx<'_>, id: &DispatchId) -> Result<Option<(Dispatch, Worker)>, 
 pub fn worktree_made(
     cx: &mut Cx<'_>,
     id: &DispatchId,
-    made: &worktree::Made,
+    made: &NewCheckout,
     repo: &RepoId,
     parent: Option<String>,
 ) -> Result<(), OpError> {
@@ -236,8 +238,70 @@ pub fn worktree_made(
         // It was stopped or abandoned meanwhile; the worktree is there and stays.
         return Ok(());
     }
+    let choice = options.setup.as_deref().and_then(SetupChoice::parse).unwrap_or(SetupChoice::Run);
+    let asked = setup::Asked { choice, startup: options.agent_startup };
+    let begun = setup::begin(cx, &added, made, asked, Some(&dispatch), None)?;
+    show_setup(&mut worker, &begun);
+    if begun.holds_agent() {
+        worker.stage = Stage::SetupWait;
+    }
+    cx.tx.put(&worker)?;
+    if begun.holds_agent() {
+        return Ok(());
+    }
     let run = caller::named_run(cx, dispatch.run_id.as_str())?;
     open_terminal(cx, &run, dispatch, worker, added, true)
+}
+
+/// Writes how a setup stands into the worker that asked for it.
+fn show_setup(worker: &mut Worker, setup: &Setup) {
+    worker.setup_state = setup.state.as_str().to_owned();
+    let Some(handle) = &setup.terminal_id else { return };
+    let state = Some(setup.state.as_str().to_owned());
+    match worker.effects.iter_mut().find(|effect| effect.kind == "setup") {
+        Some(known) => known.state = state,
+        None => worker.effects.push(StartEffect {
+            kind: String::from("setup"),
+            action: Some(String::from("created")),
+            role: Some(String::from("setup")),
+            id: Some(handle.to_string()),
+            state,
+        }),
+    }
+}
+
+/// A setup that had to be approved runs now.
+pub fn note_setup(cx: &mut Cx<'_>, setup: &Setup) -> Result<(), OpError> {
+    let Some(id) = &setup.dispatch_id else { return Ok(()) };
+    let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? else { return Ok(()) };
+    show_setup(&mut worker, setup);
+    worker.updated_at = cx.now;
+    Ok(cx.tx.put(&worker)?)
+}
+
+/// A setup is over: the agent that waited for it starts, or the attempt failed with it.
+pub fn setup_ended(cx: &mut Cx<'_>, id: &DispatchId, setup: &Setup, how: &str) -> Result<(), OpError> {
+    note_setup(cx, setup)?;
+    let Some((dispatch, worker)) = starting(cx, id)? else { return Ok(()) };
+    if worker.stage != Stage::SetupWait || dispatch.revoked_at.is_some() {
+        return Ok(());
+    }
+    let stage = match setup.state {
+        SetupState::Failed => Stage::SetupWait,
+        SetupState::SpawnFailed => Stage::SetupStart,
+        SetupState::NotConfigured
+        | SetupState::Skipped
+        | SetupState::AwaitingApproval
+        | SetupState::Running
+        | SetupState::Succeeded => {
+            let run = caller::named_run(cx, dispatch.run_id.as_str())?;
+            let worktree = cx.tx.get::<Worktree>(&setup.worktree_id)?;
+            let worktree =
+                worktree.ok_or_else(|| OpError::Bug(format!("{} is not there", setup.worktree_id)))?;
+            return open_terminal(cx, &run, dispatch, worker, worktree, true);
+        }
+    };
+    failed(cx, id, stage, &format!("the setup script failed: {how}"))
 }
 
 /// The agent's process runs: it has its brief, or is to get it once it is ready.
@@ -259,8 +323,11 @@ pub fn delivered(cx: &mut Cx<'_>, id: &DispatchId, delivery: PromptDelivery) -> 
     if let Some((dispatch, worker)) = starting(cx, id)? {
         return ready(cx, dispatch, worker, delivery);
     }
-    // A held-back brief that was typed later.
-    let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? else { return Ok(()) };
+    // A held-back brief that was typed later, or one of an attempt that nobody supervises.
+    let Some(mut worker) = cx.tx.get::<Worker>(id.as_str())? else {
+        let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())? else { return Ok(()) };
+        return tell_delivery(cx, &dispatch, delivery);
+    };
     worker.delivery = delivery;
     worker.updated_at = cx.now;
     Ok(cx.tx.put(&worker)?)
@@ -295,6 +362,11 @@ fn ready(
         started.status = started.status.next(TaskInput::ProveRunning)?;
         cx.tx.put(&started)?;
     }
+    tell_delivery(cx, &dispatch, delivery)
+}
+
+/// What is known of the brief, for the timeline.
+fn tell_delivery(cx: &mut Cx<'_>, dispatch: &Dispatch, delivery: PromptDelivery) -> Result<(), OpError> {
     let (kind, detail) = match delivery {
         PromptDelivery::Unconfirmed => {
             (EventKind::AttemptUnconfirmed, "the brief was typed; nothing was seen of it yet")
@@ -307,7 +379,7 @@ fn ready(
         | PromptDelivery::Confirmed
         | PromptDelivery::Environment => (EventKind::AttemptConfirmed, "the agent has its brief"),
     };
-    cx.emit(Fact::new(kind, format!("attempt {}: {detail}", dispatch.attempt)).of_dispatch(&dispatch))
+    cx.emit(Fact::new(kind, format!("attempt {}: {detail}", dispatch.attempt)).of_dispatch(dispatch))
 }
 
 /// A step of the start failed for certain.

@@ -14,7 +14,7 @@ use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::dispatch;
 use crate::ops::error::{OpError, refuse};
-use crate::ops::{reply, settle, terminal, view};
+use crate::ops::{reply, settle, setup, terminal, view};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::ArchiveRow;
 use crate::proto::worker::{
@@ -47,6 +47,7 @@ pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
     }
     let dispatch = settle::block(cx, &dispatch)?;
     withdraw_brief(cx, &dispatch.id)?;
+    setup::withdraw(cx, &worker)?;
     worker.state = worker.state.next(WorkerInput::BeginStop)?;
     worker.stage = Stage::StopRequested;
     worker.updated_at = cx.now;

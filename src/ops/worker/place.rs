@@ -33,8 +33,10 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
         }
         Some("new-child") => {
             let own = terminal::create::own_worktree(cx, caller)?;
-            let repo =
-                worktree::repo_for_new(cx, call.repo.as_deref().or(Some(&format!("id:{}", own.repo_id))))?;
+            let repo = worktree::create::repo_for_new(
+                cx,
+                call.repo.as_deref().or(Some(&format!("id:{}", own.repo_id))),
+            )?;
             new(&repo, Some(own.id), Placement::NewChild, call)
         }
         Some("new-top-level") => {
@@ -42,7 +44,7 @@ pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Pla
                 Some(_) => None,
                 None => Some(format!("id:{}", terminal::create::own_worktree(cx, caller)?.repo_id)),
             };
-            let repo = worktree::repo_for_new(cx, call.repo.as_deref().or(own.as_deref()))?;
+            let repo = worktree::create::repo_for_new(cx, call.repo.as_deref().or(own.as_deref()))?;
             new(&repo, None, Placement::NewTopLevel, call)
         }
         Some(selector) => Ok(Place::Existing(Box::new(select::worktree(cx, selector)?), Placement::Existing)),
@@ -56,7 +58,7 @@ fn new(
     call: &WorkerStart,
 ) -> Result<Place, OpError> {
     let name = call.name.as_deref().unwrap_or_default();
-    let wish = worktree::wish(repo, name, None, call.base_branch.clone())?;
+    let wish = worktree::create::wish(repo, name, None, call.base_branch.clone())?;
     Ok(Place::New { wish: Box::new(wish), parent, placement })
 }
 

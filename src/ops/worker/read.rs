@@ -1,178 +1,26 @@
-//! Looking at workers: show, list, output. Reading decides nothing; missing evidence never counts as an
-//! exit (contract 8.2).
+//! Looking at workers: show, list, output. Reading decides nothing.
 
-use super::worker_of;
+use super::seen::{Lease, see};
 use crate::base::code::ErrorCode;
 use crate::base::text;
-use crate::model::dispatch::{Dispatch, DispatchState};
-use crate::model::question::Question;
-use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
-use crate::model::terminal::Terminal;
-use crate::model::worker::{Worker, WorkerState};
+use crate::model::dispatch::Dispatch;
+use crate::model::event::EventKind;
+use crate::model::resource::{ReleaseState, TerminalState};
 use crate::ops::caller;
-use crate::ops::cx::{Answer, Cx, LiveFacts};
+use crate::ops::cx::{Answer, Cx};
 use crate::ops::dispatch;
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{reply, terminal, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
-    AgentWait, Attention, NextAction, Observation, OutputStatus, Page, ProjectedStage, Projection, Provider,
-    Scope, Shown, ShownWorker, WorkerList, WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers,
-    Workspace,
+    AgentWait, Observation, OutputStatus, Page, RefusedReport, Scope, Shown, ShownWorker, WorkerList,
+    WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers,
 };
 use std::collections::BTreeMap;
 
 const MAX_PAGE: u32 = 100;
-
-/// An attempt with everything that is known of it.
-struct Seen {
-    dispatch: Dispatch,
-    worker: Option<Worker>,
-    resource: Option<Resource>,
-    terminal: Option<Terminal>,
-    live: Option<LiveFacts>,
-    has_question: bool,
-}
-
-fn see(cx: &Cx<'_>, dispatch: Dispatch) -> Result<Seen, OpError> {
-    let worker = worker_of(cx, &dispatch)?;
-    let resource = worker.as_ref().map(|worker| view::resource_of(&cx.tx, worker)).transpose()?.flatten();
-    let terminal = match &dispatch.assignee_handle {
-        Some(handle) => cx.tx.get::<Terminal>(handle.as_str())?,
-        None => None,
-    };
-    let live = terminal.as_ref().and_then(|terminal| cx.world.live(&terminal.id));
-    let has_question = cx.tx.first::<Question>("pending_dispatch", dispatch.id.as_str())?.is_some();
-    Ok(Seen { dispatch, worker, resource, terminal, live, has_question })
-}
-
-impl Seen {
-    fn terminal_state(&self) -> Option<TerminalState> {
-        match &self.worker {
-            Some(worker) => {
-                terminal_state(self.resource.as_ref(), worker.state, worker.agent_terminal_handle.is_some())
-            }
-            None => self.dispatch.assignee_handle.is_some().then_some(TerminalState::Retained),
-        }
-    }
-
-    fn outcome(&self) -> &'static str {
-        match (self.dispatch.status, self.worker.as_ref().map(|worker| worker.state)) {
-            (_, Some(WorkerState::StartUnknown | WorkerState::StopUnknown)) => "outcome_unknown",
-            (DispatchState::Pending | DispatchState::Dispatched, _) => "in_progress",
-            (DispatchState::Completed, _) => "succeeded",
-            (DispatchState::Failed | DispatchState::CircuitBroken, _) => "failed",
-        }
-    }
-
-    /// `live`, `exited` or `unverifiable`, and how that is known.
-    fn liveness(&self) -> (&'static str, &'static str) {
-        if self.resource.as_ref().is_some_and(|resource| resource.release == ReleaseState::Released) {
-            return ("exited", "resource_release");
-        }
-        if self.worker.as_ref().is_some_and(|worker| worker.state == WorkerState::Stopped) {
-            return ("exited", "worker_stop");
-        }
-        let Some(terminal) = &self.terminal else { return ("unverifiable", "missing_status") };
-        if terminal.end.is_some() {
-            return ("exited", "execution_host");
-        }
-        match &self.live {
-            Some(live) if live.is_process_alive => ("live", "execution_host"),
-            Some(_) | None => ("unverifiable", "host_indeterminate"),
-        }
-    }
-
-    fn activity(&self) -> &'static str {
-        if self.has_question {
-            return "waiting";
-        }
-        match self.live.as_ref().map(|live| live.activity.as_str()) {
-            Some("working") => "working",
-            Some("blocked") => "blocked",
-            Some("idle" | "done") => "done",
-            Some(_) | None => "unknown",
-        }
-    }
-
-    fn next_action(&self) -> NextAction {
-        let id = self.dispatch.id.to_string();
-        let argv = |verb: &str| ["orchestration", verb, "--dispatch", &id].map(str::to_owned).to_vec();
-        let state = self.terminal_state();
-        let is_settled = !self.dispatch.status.is_active();
-        if state == Some(TerminalState::Reclaimable) {
-            return NextAction { kind: String::from("release"), argv: argv("worker-release") };
-        }
-        let is_owned = self.resource.as_ref().is_some_and(|resource| resource.ownership == Ownership::Owned);
-        let is_quiet = is_settled && !is_owned
-            || (self.liveness().0 == "live" && !self.has_question && self.activity() != "blocked");
-        if state == Some(TerminalState::Released) || is_quiet {
-            return NextAction { kind: String::from("none"), argv: Vec::new() };
-        }
-        if self.liveness().0 == "exited" && !is_settled {
-            return NextAction { kind: String::from("recover"), argv: argv("worker-read") };
-        }
-        NextAction { kind: String::from("inspect"), argv: argv("worker-show") }
-    }
-
-    fn attention(&self, quiet_ms: Option<u64>) -> Attention {
-        let mut categories = Vec::new();
-        let mut add = |is_so: bool, category: &str| {
-            if is_so {
-                categories.push(category.to_owned());
-            }
-        };
-        add(self.has_question, "input");
-        add(self.activity() == "blocked", "approval");
-        add(self.outcome() == "failed", "failure");
-        add(
-            self.worker.as_ref().is_some_and(|worker| worker.state == WorkerState::Abandoned),
-            "interruption",
-        );
-        add(self.outcome() == "outcome_unknown", "unverifiable");
-        let requires_action = !categories.is_empty();
-        if quiet_ms.is_some() {
-            categories.push(String::from("stale"));
-        }
-        Attention { categories, requires_action }
-    }
-
-    fn provider(&self) -> Option<Provider> {
-        let options = self.worker.as_ref().map(|worker| &worker.start_options);
-        let of_terminal = || self.terminal.as_ref().and_then(|terminal| terminal.agent.clone());
-        let id = options.and_then(|options| options.agent.clone()).or_else(of_terminal)?;
-        Some(Provider { id, model: options.and_then(|options| options.model.clone()) })
-    }
-
-    fn projection(&self, cx: &Cx<'_>) -> Projection {
-        let quiet_ms = self.dispatch.quiet_ms(cx.now);
-        let (liveness, source) = self.liveness();
-        Projection {
-            dispatch_id: self.dispatch.id.clone(),
-            task_id: self.dispatch.task_id.clone(),
-            run_id: self.dispatch.run_id.clone(),
-            role: String::from("worker"),
-            provider: self.provider(),
-            workspace: self
-                .terminal
-                .as_ref()
-                .and_then(|terminal| terminal.worktree_id.clone())
-                .map(|id| Workspace { id, kind: String::from("folder_or_worktree") }),
-            stage: ProjectedStage {
-                worker: self.worker.as_ref().map(|worker| worker.stage),
-                dispatch: self.dispatch.status,
-                detail: self.dispatch.last_phase.clone(),
-                activity: self.activity().to_owned(),
-            },
-            outcome: self.outcome().to_owned(),
-            liveness: liveness.to_owned(),
-            liveness_source: source.to_owned(),
-            quiet_ms,
-            next_action: self.next_action(),
-            attention: self.attention(quiet_ms),
-        }
-    }
-}
+/// The refused reports that one attempt is shown with, the newest ones.
+const MAX_REFUSED: usize = 10;
 
 /// `worker-show`.
 pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
@@ -181,15 +29,10 @@ pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
         Some(worker) => ShownWorker::Supervised(Box::new(view::worker(&cx.tx, worker)?)),
         None => ShownWorker::Unsupervised {
             state: String::from("unsupervised"),
-            stage: String::from("context_only"),
+            stage: String::from(if seen.was_injected(cx)? { "injected" } else { "context_only" }),
         },
     };
-    let status = match (&seen.terminal, seen.liveness().0) {
-        (None, _) => "unattached",
-        (Some(_), "live") => "live",
-        (Some(_), "exited") => "exited",
-        (Some(_), _) => "missing",
-    };
+    let refused_reports = refused_reports(cx, &seen.dispatch)?;
     let agent_wait = seen
         .live
         .as_ref()
@@ -199,8 +42,8 @@ pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
         dispatch: DispatchRow::from(&seen.dispatch),
         worker,
         observation: Observation {
-            status: status.to_owned(),
-            exact_worker: seen.terminal.is_some(),
+            status: seen.process().to_owned(),
+            exact_worker: seen.is_exact(),
             reason: seen
                 .terminal
                 .as_ref()
@@ -210,8 +53,21 @@ pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
         },
         terminal: seen.terminal.as_ref().map(TerminalRow::from),
         terminal_resource: seen.resource.as_ref().map(ResourceRow::from),
-        projection: seen.projection(cx),
+        projection: seen.projection(cx)?,
+        refused_reports,
     })
+}
+
+/// The newest refused reports of an attempt, oldest first, from the log by its Task.
+fn refused_reports(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Vec<RefusedReport>, OpError> {
+    let events = cx.tx.events_of_task(&dispatch.task_id)?.into_iter();
+    let mut refused: Vec<RefusedReport> = events
+        .filter(|event| {
+            event.kind == EventKind::ReportRefused && event.dispatch_id.as_ref() == Some(&dispatch.id)
+        })
+        .map(|event| RefusedReport { at: event.at, by: event.by, reason: event.detail })
+        .collect();
+    Ok(refused.split_off(refused.len().saturating_sub(MAX_REFUSED)))
 }
 
 /// `worker-list`, newest first.
@@ -235,29 +91,30 @@ pub fn list(cx: &mut Cx<'_>, call: WorkerList) -> Result<Answer, OpError> {
         Some(run) => cx.tx.list_newest::<Dispatch>("run", run.id.as_str(), usize::MAX)?,
         None => cx.tx.list_newest::<Dispatch>("all", "", usize::MAX)?,
     };
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    let mut rows = Vec::new();
-    for dispatch in dispatches {
-        let seen = see(cx, dispatch)?;
-        let state = seen.terminal_state();
-        if let Some(state) = state {
-            *counts.entry(state.to_string()).or_default() += 1;
-        }
-        if wanted.is_none_or(|wanted| state == Some(wanted)) {
-            rows.push(row(cx, &seen, state));
-        }
-    }
     let limit = call.limit.unwrap_or(MAX_PAGE);
     if limit == 0 || limit > MAX_PAGE {
         return Err(invalid("--limit must be between 1 and 100."));
     }
-    let page = page(&rows, call.cursor.as_deref(), limit as usize)?;
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut listed = Vec::new();
+    for dispatch in dispatches {
+        let state = Lease::of(cx, &dispatch)?.state(&dispatch);
+        if let Some(state) = state {
+            *counts.entry(state.to_string()).or_default() += 1;
+        }
+        if wanted.is_none_or(|wanted| state == Some(wanted)) {
+            listed.push(dispatch);
+        }
+    }
+    let (shown, page) = page(listed, call.cursor.as_deref(), limit as usize)?;
+    let workers = shown.into_iter().map(|dispatch| row(cx, dispatch)).collect::<Result<_, _>>()?;
     let scope = Scope { source: source.to_owned(), run_id: run.map(|run| run.id) };
-    reply(&Workers { workers: page.0, counts, page: page.1, scope })
+    reply(&Workers { workers, counts, page, scope })
 }
 
-fn row(cx: &Cx<'_>, seen: &Seen, terminal_state: Option<TerminalState>) -> WorkerListRow {
-    WorkerListRow {
+fn row(cx: &Cx<'_>, dispatch: Dispatch) -> Result<WorkerListRow, OpError> {
+    let seen = see(cx, dispatch)?;
+    Ok(WorkerListRow {
         dispatch_id: seen.dispatch.id.clone(),
         task_id: seen.dispatch.task_id.clone(),
         run_id: seen.dispatch.run_id.clone(),
@@ -265,32 +122,27 @@ fn row(cx: &Cx<'_>, seen: &Seen, terminal_state: Option<TerminalState>) -> Worke
         worker_state: seen.worker.as_ref().map_or("unsupervised", |worker| worker.state.as_str()).to_owned(),
         dispatch_status: seen.dispatch.status,
         agent_terminal_handle: seen.dispatch.assignee_handle.clone(),
-        terminal_state,
+        terminal_state: seen.terminal_state(),
         resource: seen.resource.as_ref().map(ResourceRow::from),
-        projection: seen.projection(cx),
-    }
+        projection: seen.projection(cx)?,
+    })
 }
 
-fn page(
-    rows: &[WorkerListRow],
-    cursor: Option<&str>,
-    limit: usize,
-) -> Result<(Vec<WorkerListRow>, Page), OpError> {
+fn page(rows: Vec<Dispatch>, cursor: Option<&str>, limit: usize) -> Result<(Vec<Dispatch>, Page), OpError> {
     let start = match cursor {
         None => 0,
         Some(cursor) => {
-            rows.iter().position(|row| row.dispatch_id.as_str() == cursor).map(|at| at + 1).ok_or_else(
-                || {
-                    refuse(ErrorCode::CursorInvalid, "The cursor is not one that worker-list gave out.")
-                        .next_step("orca orchestration worker-list --json")
-                },
-            )?
+            rows.iter().position(|row| row.id.as_str() == cursor).map(|at| at + 1).ok_or_else(|| {
+                refuse(ErrorCode::CursorInvalid, "The cursor is not one that worker-list gave out.")
+                    .next_step("orca orchestration worker-list --json")
+            })?
         }
     };
-    let shown: Vec<WorkerListRow> = rows.iter().skip(start).take(limit).cloned().collect();
-    let has_more = rows.len() > start + shown.len();
-    let next_cursor = shown.last().filter(|_| has_more).map(|row| row.dispatch_id.to_string());
-    Ok((shown, Page { limit, total: rows.len(), has_more, next_cursor }))
+    let total = rows.len();
+    let shown: Vec<Dispatch> = rows.into_iter().skip(start).take(limit).collect();
+    let has_more = total > start + shown.len();
+    let next_cursor = shown.last().filter(|_| has_more).map(|row| row.id.to_string());
+    Ok((shown, Page { limit, total, has_more, next_cursor }))
 }
 
 /// `worker-read`: the terminal's output, live or archived.

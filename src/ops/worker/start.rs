@@ -8,14 +8,16 @@ use crate::base::id::DispatchId;
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::plan as rules;
+use crate::model::repo::AgentStartup;
 use crate::model::run::Run;
+use crate::model::setup::SetupChoice;
 use crate::model::task::{Task, TaskState};
 use crate::model::worker::{Placement, PromptDelivery, Stage, StartOptions, Worker, WorkerState};
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::dispatch::{self, NewAttempt};
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::{task, view, worktree};
+use crate::ops::{setup, task, view, worktree};
 use crate::proto::task::TaskCreate;
 use crate::proto::worker::WorkerStart;
 
@@ -37,10 +39,11 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     if let Some(agent) = &agent {
         check_choice(cx, &Choice { agent, model: call.model.as_deref(), effort: call.effort.as_deref() })?;
     }
-    if let Place::New { wish, .. } = &place
-        && let Some(ask) = worktree::preview(cx, wish)?
-    {
-        return Ok(ask);
+    if let Place::New { wish, .. } = &place {
+        let asked = setup::asked(call.setup.as_deref(), SetupChoice::Run, call.agent_startup.as_deref())?;
+        if let Some(ask) = worktree::create::preview(cx, wish, asked)? {
+            return Ok(ask);
+        }
     }
     let new = NewAttempt { depth, creator: &caller, retry_of, terminal: None, is_supervised: true };
     let dispatch = dispatch::open(cx, &mut started, new)?;
@@ -50,7 +53,11 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     let on = WaitOn::WorkerStart { dispatch: dispatch.id, timeout_ms };
     // The deadline is the server's: a start that is still going on then is reported as unknown.
-    Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(timeout_ms + 40_000)), began: cx.now }))
+    Ok(Answer::Wait(Wait {
+        on,
+        deadline: Some(cx.now.plus_ms(timeout_ms + receipt::START_SLACK_MS)),
+        began: cx.now,
+    }))
 }
 
 fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
@@ -89,6 +96,7 @@ fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
         ("--display-name", call.display_name.is_some()),
         ("--comment", call.comment.is_some()),
         ("--setup", call.setup.is_some()),
+        ("--agent-startup", call.agent_startup.is_some()),
     ];
     if let (false, Some((flag, _))) = (is_new, only_new.iter().find(|(_, is_given)| *is_given)) {
         return Err(invalid(format!("{flag} goes only with --worktree new-child or new-top-level.")));
@@ -96,7 +104,7 @@ fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
     if call.timeout_ms.is_some_and(|ms| ms == 0 || ms > MAX_TIMEOUT_MS) {
         return Err(invalid("--timeout-ms must be between 1 and 3600000."));
     }
-    worktree::setup_state(call.setup.as_deref()).map(drop)
+    setup::asked(call.setup.as_deref(), SetupChoice::Run, call.agent_startup.as_deref()).map(drop)
 }
 
 fn is_new_worktree(call: &WorkerStart) -> bool {
@@ -216,7 +224,6 @@ fn new_worker(
     let (placement, setup_state) = match place {
         Place::Existing(_, placement) => (*placement, "not_applicable"),
         Place::Terminal(_) => (Placement::Existing, "not_applicable"),
-        Place::New { placement, .. } if call.setup.as_deref() == Some("skip") => (*placement, "skipped"),
         Place::New { placement, .. } => (*placement, "not_configured"),
     };
     Worker {
@@ -242,6 +249,7 @@ fn new_worker(
             display_name: call.display_name.clone(),
             comment: call.comment.clone(),
             setup: call.setup.clone(),
+            agent_startup: call.agent_startup.as_deref().and_then(AgentStartup::parse),
             timeout_ms: call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
             is_reused_terminal: matches!(place, Place::Terminal(_)),
         },

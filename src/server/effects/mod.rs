@@ -1,7 +1,9 @@
 //! What the world must do: each effect on a thread of its own, each idempotent under its id, each ending
 //! in an outcome that goes back to the engine.
 
+mod look;
 mod order;
+mod project;
 mod prompt;
 mod terminal;
 mod worktree;
@@ -12,9 +14,9 @@ use super::pane::lock;
 use super::terminals::Terminals;
 use crate::base::report::OrLog as _;
 use crate::git::name::{BranchPrefix, Layout};
-use crate::model::effect::{CreateWorktree, Effect, OpenEffect, Outcome};
+use crate::model::effect::{Effect, OpenEffect, Outcome};
 use crate::model::terminal::Terminal;
-use crate::ops::cx::Preview;
+use crate::ops::look::Look;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -58,16 +60,15 @@ impl Effects {
         begun.or_log("begin an effect; the next server tries it again");
     }
 
-    /// Asks git whether it could make this worktree, and has the call made again with the answer.
-    pub fn preview(&self, wish: CreateWorktree, mut command: CallCommand) {
+    /// Looks at something for a call, which then comes again with what was seen.
+    pub fn look(&self, wanted: Look, mut call: CallCommand) {
         let effects = self.clone();
-        let begun = std::thread::Builder::new().name(String::from("orca-preview")).spawn(move || {
-            let refusal = worktree::refusal(&effects.worktrees, &wish);
-            command.caller.preview = Some(Preview { wish, refusal });
-            effects.inbox.blocking_send(Command::Call(Box::new(command))).or_log("hand on a preview");
+        let begun = std::thread::Builder::new().name(String::from("orca-look")).spawn(move || {
+            call.caller.seen = Some(look::see(&effects.worktrees, wanted));
+            effects.inbox.blocking_send(Command::Call(Box::new(call))).or_log("bring back what was seen");
         });
         // Without an answer the caller asks again under the same request id.
-        begun.or_log("begin a preview");
+        begun.or_log("look at a repository");
     }
 
     /// An effect is wanted no more: it has its outcome, or whoever wanted it was given up.
@@ -84,6 +85,7 @@ impl Effects {
             Effect::CreateWorktree(wish) => {
                 worktree::create(&self.worktrees, open.id.as_str(), &self.terminals, wish)
             }
+            Effect::RemoveWorktree(wish) => worktree::remove(open.id.as_str(), &self.terminals, wish),
             Effect::SpawnTerminal { .. } => {
                 terminal.map_or_else(gone, |row| terminal::spawn(&self.program, &self.terminals, &row))
             }

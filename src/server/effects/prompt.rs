@@ -32,8 +32,8 @@ pub(super) fn deliver(
             message: String::from("the terminal has ended"),
         };
     };
-    let steps = match &pane.preset {
-        Some(preset) => prompt::injection(preset, text),
+    let steps = match pane.preset() {
+        Some(preset) => prompt::injection(&preset, text),
         None => vec![Step::Paste(text.to_owned()), Step::Settle { ms: 300 }, Step::Enter],
     };
     if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked, is_wanted) {

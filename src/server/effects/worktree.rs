@@ -1,16 +1,25 @@
-//! Making a worktree. What was planned is written down before git is touched, so that a second run after
-//! a crash finds the same name and folder instead of the next free one.
+//! Making and removing a worktree. What was planned is written down before git is touched, so that a second
+//! run after a crash finds the same name and folder instead of the next free one.
 
 use super::WorktreePlaces;
+use super::project::{self, NotArchived};
+use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
 use crate::git::name::{PlanRequest, plan};
 use crate::git::refs::resolve_base;
-use crate::git::worktree::{AddRequest, NewBranch, add};
+use crate::git::worktree::{AddRequest, NewBranch, RemoveRequest, add};
 use crate::git::{self, GitError};
-use crate::model::effect::{CreateWorktree, Outcome};
+use crate::model::effect::{ArchiveWish, CreateWorktree, NewCheckout, Outcome, RemoveWorktree};
+use crate::model::setup::Project;
 use crate::proto::error::ErrorBody;
+use crate::server::peer;
 use crate::server::terminals::Terminals;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long the end of closed terminals is waited for.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(20);
 
 /// A decided name, kept until the worktree stands.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -19,6 +28,9 @@ struct Decided {
     branch: String,
     base_ref: String,
     base_commit: String,
+    /// The branch was there before.
+    #[serde(default)]
+    is_old_branch: bool,
 }
 
 /// Makes the branch and the checkout.
@@ -28,36 +40,125 @@ pub(super) fn create(
     terminals: &Terminals,
     wish: &CreateWorktree,
 ) -> Outcome {
-    let note = terminals.state_dir().root().join("terminals").join(format!("{effect}.json"));
+    let note = note(terminals, effect);
     let outcome = decide(places, &note, wish).and_then(|decided| {
         let request = AddRequest {
             repo: Path::new(&wish.repo_path),
             path: &decided.path,
             branch: &decided.branch,
-            from: NewBranch::At(decided.base_commit.clone()),
+            from: if decided.is_old_branch {
+                NewBranch::Existing
+            } else {
+                NewBranch::At(decided.base_commit.clone())
+            },
         };
         let added = add(&request)?;
-        Ok(Outcome::WorktreeCreated {
+        let project = project::at(&added.path, &decided.base_ref, &added.head);
+        let warnings = project.furnish(Path::new(&wish.repo_path), &added.path);
+        Ok(Outcome::WorktreeCreated(NewCheckout {
             path: added.path.to_string_lossy().into_owned(),
             branch: decided.branch,
+            is_old_branch: decided.is_old_branch,
             base_ref: decided.base_ref,
             base_commit: decided.base_commit,
-        })
+            head: added.head,
+            project: project.model(),
+            warnings,
+        }))
     });
-    outcome.unwrap_or_else(|error| {
-        let message = format!("{error} {}", error.next_step());
-        Outcome::Failed { code: error.code().to_string(), message: message.trim().to_owned() }
-    })
+    outcome.unwrap_or_else(|error| failed(&error))
 }
 
-/// Why git cannot make this worktree now; None where it can. Changes nothing.
-pub(super) fn refusal(places: &WorktreePlaces, wish: &CreateWorktree) -> Option<ErrorBody> {
-    let error = plan_for(places, wish).err()?;
-    Some(
+/// Where an effect keeps what a second run has to know.
+fn note(terminals: &Terminals, effect: &str) -> PathBuf {
+    terminals.state_dir().root().join("terminals").join(format!("{effect}.json"))
+}
+
+/// Runs the archive script, unless an earlier run of this effect did. A failure stops the removal; where
+/// work may go it is only told.
+fn archive_once(
+    note: &Path,
+    archive: &ArchiveWish,
+    path: &Path,
+    goes_on: bool,
+) -> Result<Option<String>, (ErrorCode, String)> {
+    if note.exists() {
+        return Ok(None);
+    }
+    if !path.is_dir() {
+        return Ok(Some(String::from("The archive script did not run: the folder is gone.")));
+    }
+    match project::archive(archive, path, note) {
+        Ok(()) => {
+            // Without the note a crash at just this point runs it a second time.
+            drop(std::fs::write(note, "\"archived\""));
+            Ok(None)
+        }
+        Err(NotArchived::Unapproved) => {
+            let message = "Nobody approved the archive script of this repository; nothing was removed.";
+            Err((ErrorCode::HooksNotApproved, message.to_owned()))
+        }
+        Err(NotArchived::Failed(why)) if goes_on => Ok(Some(format!("The archive script failed: {why}"))),
+        Err(NotArchived::Failed(why)) => {
+            let message = format!("The archive script failed, so nothing was removed: {why}");
+            Err((ErrorCode::WorktreeFailed, message))
+        }
+    }
+}
+
+fn failed(error: &GitError) -> Outcome {
+    let message = format!("{error} {}", error.next_step());
+    Outcome::Failed { code: error.code().to_string(), message: message.trim().to_owned() }
+}
+
+/// Removes a worktree, once the terminals that are being closed for it have ended.
+pub(super) fn remove(effect: &str, terminals: &Terminals, wish: &RemoveWorktree) -> Outcome {
+    let mut warnings = Vec::new();
+    let is_running = |id: &&TerminalId| terminals.is_running(id);
+    let since = Instant::now();
+    while wish.terminals.iter().any(|id| is_running(&id)) && since.elapsed() < CLOSE_PATIENCE {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    for id in wish.terminals.iter().filter(is_running) {
+        warnings.push(format!("{id} was not seen to end."));
+    }
+    let path = Path::new(&wish.path);
+    for id in peer::standing_in(path, terminals).iter().filter(|id| !wish.terminals.contains(id)) {
+        warnings.push(format!("{id} stands in the removed folder; it goes on."));
+    }
+    let repo = Path::new(&wish.repo_path);
+    if !repo.exists() && !path.exists() {
+        // The whole repository went by hand, and all of its worktrees with it.
+        return Outcome::WorktreeRemoved { was_there: false, preserved_branch: None, warnings };
+    }
+    if let Some(archive) = &wish.archive {
+        let note = note(terminals, effect);
+        match archive_once(&note, archive, path, wish.discards_work) {
+            Ok(warning) => warnings.extend(warning),
+            Err((code, message)) => return Outcome::Failed { code: code.to_string(), message },
+        }
+    }
+    let made_branch = wish.made_branch.as_deref();
+    let request = RemoveRequest { repo, path, made_branch, discards_work: wish.discards_work };
+    match git::worktree::remove(&request) {
+        Ok(removed) => Outcome::WorktreeRemoved {
+            was_there: removed.was_there,
+            preserved_branch: removed.preserved_branch,
+            warnings,
+        },
+        Err(error) => failed(&error),
+    }
+}
+
+/// What the `orca.yaml` of this worktree would say, or why git cannot make it now. Changes nothing.
+pub(super) fn foresee(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Project, ErrorBody> {
+    let decided = plan_for(places, wish).map_err(|error| {
         ErrorBody::new(error.code(), error.to_string())
             .with("effectsApplied", false)
-            .next_step(error.next_step()),
-    )
+            .next_step(error.next_step())
+    })?;
+    let repo = Path::new(&wish.repo_path);
+    Ok(project::at(repo, &decided.base_ref, &decided.base_commit).model())
 }
 
 /// The name that was decided before a crash, else one that is free now.
@@ -85,5 +186,12 @@ fn plan_for(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Decided, G
         prefix: &places.prefix,
         branch: wish.branch.as_deref(),
     })?;
-    Ok(Decided { path: planned.path, branch: planned.branch, base_ref: base.name, base_commit: base.commit })
+    let is_old_branch = wish.branch.is_some() && git::refs::has_branch(repo, &planned.branch)?;
+    Ok(Decided {
+        path: planned.path,
+        branch: planned.branch,
+        base_ref: base.name,
+        base_commit: base.commit,
+        is_old_branch,
+    })
 }

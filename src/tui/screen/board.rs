@@ -116,6 +116,7 @@ fn run_rows(model: &Model, run: &RunRow, rows: &mut Vec<BoardRow>) {
         .then(if name.is_empty() { run.id.to_string() } else { name }, role)
         .at_right(format!("{n_done}/{}", tasks.len()), Role::Quiet);
     rows.push(row(line, Target::Run(run.id.clone())));
+    rows.extend(limits(model, run));
     tasks.sort_by_key(|task| (rank(task.status), task.created_at, task.id.clone()));
     let done_from = tasks.iter().position(|task| task.status == TaskState::Completed).unwrap_or(tasks.len());
     let n_hidden = (tasks.len() - done_from).saturating_sub(N_LISTED_DONE);
@@ -130,6 +131,30 @@ fn run_rows(model: &Model, run: &RunRow, rows: &mut Vec<BoardRow>) {
     if tasks.is_empty() {
         rows.push(more(String::from("  no tasks yet")));
     }
+}
+
+/// What the Run is limited to, and how much of that is used.
+fn limits(model: &Model, run: &RunRow) -> Option<BoardRow> {
+    let limits = &run.limits;
+    if limits.is_empty() {
+        return None;
+    }
+    let attempts = model.mirror.dispatches.values();
+    let n_active = attempts.filter(|row| row.run_id == run.id && row.status.is_active()).count();
+    let mut line = Line::new().then("  ", Role::Quiet);
+    if let Some(max) = limits.max_workers {
+        let role = if n_active >= max as usize { Role::Attention } else { Role::Quiet };
+        line = line.then(format!("{n_active}/{max} workers "), role);
+    }
+    let others = [
+        limits.max_attempts.map(|max| format!("≤{max} tries ")),
+        limits.max_wall_ms.map(|ms| format!("≤{} ", text::duration(ms))),
+        limits.max_silence_ms.map(|ms| format!("quiet ≤{} ", text::duration(ms))),
+    ];
+    for other in others.into_iter().flatten() {
+        line = line.then(other, Role::Quiet);
+    }
+    Some(BoardRow { line, target: None, is_continued: true })
 }
 
 /// Work in hand first, then what can start, waits, and is over.

@@ -8,6 +8,9 @@ use crate::tui::model::Model;
 use crate::tui::theme::Role;
 use crate::tui::widget::text::{self as lines, Line};
 
+/// Older moments are shown with their day.
+const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
+
 /// Words the page.
 pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page {
     let mirror = &model.mirror;
@@ -82,21 +85,35 @@ fn attempts(model: &Model, id: &TaskId, n_cols: usize, page: &mut Vec<Line>) {
     }
 }
 
+/// What happened, the newest first, as `dispatch-show --history` has it.
 fn timeline(model: &Model, id: &TaskId, page: &mut Vec<Line>) {
-    let events: Vec<_> =
-        model.mirror.events.iter().filter(|event| event.task_id.as_ref() == Some(id)).collect();
-    if events.is_empty() {
-        return;
-    }
+    let Some(history) = model.history.as_ref().filter(|history| history.task == *id) else { return };
     page.push(Line::new());
     page.push(Line::new().then("TIMELINE", Role::Heading));
-    for event in events.into_iter().rev() {
-        let at = event.at.to_iso();
-        let at = at.get(11..19).unwrap_or_default().to_owned();
+    let Some(moments) = &history.moments else {
+        page.push(Line::new().then("asking the server …", Role::Quiet));
+        return;
+    };
+    for moment in moments.iter().rev() {
+        let at = moment.at.to_iso();
+        let day =
+            at.get(5..10).filter(|_| model.now.since_ms(moment.at) >= DAY_MS).map(|day| format!("{day} "));
+        let time = at.get(11..19).unwrap_or_default();
+        let attempt = moment.attempt.map(|number| format!("#{number} ")).unwrap_or_default();
         let line = Line::new()
-            .then(format!("{at}  "), Role::Quiet)
-            .then(text::one_line(&event.detail), Role::Text)
-            .at_right(text::one_line(&event.by), Role::Quiet);
+            .then(format!("{}{time}  ", day.unwrap_or_default()), Role::Quiet)
+            .then(format!("{attempt}{}  ", text::one_line(&moment.what)), role_of(&moment.what))
+            .then(text::one_line(&moment.detail), Role::Text)
+            .at_right(text::one_line(&moment.by), Role::Quiet);
         page.push(line);
+    }
+}
+
+fn role_of(what: &str) -> Role {
+    match what {
+        "succeeded" | "answered" | "gate resolved" => Role::Good,
+        "failed" | "lost" | "did not start" | "refused report" | "unknown" => Role::Bad,
+        "question" | "gate" | "limit reached" | "quiet" => Role::Attention,
+        _ => Role::Heading,
     }
 }

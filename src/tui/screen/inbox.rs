@@ -50,15 +50,18 @@ pub fn items(model: &Model) -> Vec<Item> {
             }
         })
         .collect();
-    items.extend(facts::open_gates(mirror).map(|row| Item {
-        need: Need::Gate(row.id.clone()),
-        question: text::many_lines(&row.question),
-        options: row.options.clone(),
-        task: Some(row.task_id.clone()),
-        attempt: None,
-        agent: None,
-        terminal: None,
-        since: row.created_at,
+    items.extend(facts::open_gates(mirror).map(|row| {
+        let asked = row.limit.as_ref().map(|asked| &asked.dispatch_id);
+        Item {
+            need: Need::Gate(row.id.clone()),
+            question: text::many_lines(&row.question),
+            options: row.options.clone(),
+            task: Some(row.task_id.clone()),
+            attempt: asked.and_then(|id| mirror.dispatches.get(id)).map(|attempt| attempt.attempt),
+            agent: asked.and_then(|id| facts::agent_of(mirror, id)).map(text::one_line),
+            terminal: asked.and_then(|id| mirror.terminal_of(id)).cloned(),
+            since: row.created_at,
+        }
     }));
     items.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
     items
@@ -167,6 +170,8 @@ fn head(model: &Model, item: &Item) -> Vec<Line> {
     who.extend(item.agent.clone());
     who.extend(item.attempt.map(|attempt| format!("attempt #{attempt}")));
     let effect = match item.need {
+        // A question about a limit names the attempt that goes on.
+        Need::Gate(_) if item.attempt.is_some() => "it goes on until you decide",
         Need::Gate(_) => "the task waits until this is decided",
         Need::Question(_) | Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => {
             "the worker waits for your answer"

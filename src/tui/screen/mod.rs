@@ -15,6 +15,7 @@ mod tests;
 use super::canvas::{Canvas, HostCursor};
 use super::layout;
 use super::model::{Modal, Model};
+use super::stale::PaneRows;
 use super::theme::Role;
 use super::widget::text::{self, Line};
 use crate::base::grid::CursorShape;
@@ -29,18 +30,17 @@ pub struct Page {
     pub hints: Vec<(String, &'static str)>,
 }
 
-/// Draws the whole frame.
-pub fn draw(model: &Model) -> Canvas {
-    let mut canvas = Canvas::new(model.n_cols, model.n_rows);
+/// Draws the whole frame on a blank one.
+pub fn draw(model: &Model, canvas: &mut Canvas) {
     let areas = model.areas();
     if areas.is_hopeless {
         let note = format!("{}×{} is too small; orca wants 20×5", model.n_cols, model.n_rows);
         for (row, text) in (0..model.n_rows).zip(text::wrap(&note, usize::from(model.n_cols))) {
             canvas.buffer.set_stringn(0, row, text, usize::from(model.n_cols), model.theme.style(Role::Text));
         }
-        return canvas;
+        return;
     }
-    panes::draw(&panes::project(model), areas.panes, &mut canvas);
+    panes::draw(&panes::project(model), areas.panes, canvas);
     if let Some(area) = areas.sidebar {
         if areas.is_overlay {
             canvas.clear(area);
@@ -53,9 +53,22 @@ pub fn draw(model: &Model) -> Canvas {
     if model.modal.is_some() || model.sidebar_row.is_some() {
         canvas.cursor = None;
     }
-    draw_modal(model, areas.panes.union(areas.sidebar.unwrap_or(areas.panes)), &mut canvas);
-    draw_toasts(model, areas.panes, &mut canvas);
-    canvas
+    draw_modal(model, areas.panes.union(areas.sidebar.unwrap_or(areas.panes)), canvas);
+    draw_toasts(model, areas.panes, canvas);
+}
+
+/// The part of the frame in which rows of panes are shown. None where something may lie over them, so
+/// that the whole frame must be drawn.
+pub fn part<'m>(model: &'m Model, rows: &PaneRows) -> Option<panes::Part<'m>> {
+    let areas = model.areas();
+    let is_covered = areas.is_hopeless
+        || areas.is_overlay
+        || model.modal.is_some()
+        || model.sidebar_row.is_some()
+        || model.press.is_some()
+        || rows.keys().any(|terminal| model.is_in_copy_mode(terminal))
+        || !model.toasts.is_empty();
+    if is_covered { None } else { panes::part(model, rows) }
 }
 
 fn draw_modal(model: &Model, area: Rect, canvas: &mut Canvas) {

@@ -1,19 +1,25 @@
 //! The panes: one tile per terminal, a title row and the program's own cells.
 
-use crate::base::grid::{Attrs, Color as PaneColor, Cursor, Row, Style as PaneStyle};
+use crate::base::grid::{Attrs, Color as PaneColor, Cursor, CursorShape, Row, Style as PaneStyle};
 use crate::base::id::TerminalId;
 use crate::base::text;
 use crate::model::terminal::TerminalLife;
 use crate::tui::action::Action;
 use crate::tui::canvas::{Canvas, Extra, HostCursor};
+use crate::tui::copy::state::PromptKind;
+use crate::tui::copy::{Mark as CopyMark, Session};
 use crate::tui::facts::{self, Mark};
 use crate::tui::model::{Link, Model, Pane};
+use crate::tui::stale::PaneRows;
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::text::{self as lines, Line};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
-/// One tile. Rows are borrowed: a picture is drawn, never copied.
+/// One tile. The rows of a live picture are borrowed: it is drawn, never copied.
 #[derive(Debug, Clone)]
 pub struct Tile<'m> {
     /// Where the title row is; none in the clean view.
@@ -21,17 +27,19 @@ pub struct Tile<'m> {
     pub inside: Rect,
     pub title: Line,
     pub is_focused: bool,
-    pub rows: &'m [Row],
-    /// Set while the live screen is shown.
+    pub rows: Cow<'m, [Row]>,
+    /// Set where the keyboard is.
     pub cursor: Option<Cursor>,
     /// Rows and columns of the picture.
     pub size: (u16, u16),
     pub default_fg: PaneColor,
     pub default_bg: PaneColor,
-    /// A line over the last row: the program ended, the view is scrolled back.
+    /// A line over the last row: the program ended, something is being written for copy mode.
     pub banner: Option<Line>,
-    /// From row and column to row and column, in order.
-    pub selection: Option<((u16, u16), (u16, u16))>,
+    /// Where copy mode is, at the top right, for want of a title row.
+    pub corner: Option<String>,
+    /// Rows, columns and what they are marked as.
+    pub marks: Vec<(u16, Range<u16>, CopyMark)>,
 }
 
 /// All tiles, or what to say without any.
@@ -54,38 +62,90 @@ pub fn project(model: &Model) -> Vm<'_> {
     Vm { tiles, welcome, theme: model.theme }
 }
 
+/// Some rows of some tiles, and the focused tile for its cursor.
+#[derive(Debug, Clone)]
+pub struct Part<'m> {
+    tiles: Vec<(Tile<'m>, BTreeSet<u16>)>,
+    theme: Theme,
+}
+
+/// The tiles that show `rows`, by terminal. None where one of them shows more than its live picture
+/// in its own size.
+pub fn part<'m>(model: &'m Model, rows: &PaneRows) -> Option<Part<'m>> {
+    let mut tiles = Vec::new();
+    for (terminal, rect) in model.tiles() {
+        let wanted = rows.get(&terminal);
+        if wanted.is_none() && model.focus.as_ref() != Some(&terminal) {
+            continue;
+        }
+        let tile = tile(model, &terminal, rect, 0);
+        if tile.banner.is_some() || tile.size != (tile.inside.height, tile.inside.width) {
+            return None;
+        }
+        let mut wanted = wanted.cloned().unwrap_or_default();
+        wanted.retain(|row| *row < tile.inside.height);
+        tiles.push((tile, wanted));
+    }
+    Some(Part { tiles, theme: model.theme })
+}
+
+impl Part<'_> {
+    /// The rows of the frame that it takes.
+    pub fn rows(&self) -> BTreeSet<u16> {
+        self.tiles.iter().flat_map(|(tile, rows)| rows.iter().map(|row| tile.inside.y + row)).collect()
+    }
+
+    /// Draws it over what is shown.
+    pub fn draw(&self, canvas: &mut Canvas) {
+        for (tile, rows) in &self.tiles {
+            let base = base_style(tile);
+            for row in rows {
+                canvas.blank(tile.inside.y + row, tile.inside.left()..tile.inside.right());
+                if let Some(source) = tile.rows.get(usize::from(*row)) {
+                    draw_row(source, tile, (*row, *row), (base, self.theme), canvas);
+                }
+            }
+            put_cursor(tile, 0, canvas);
+        }
+    }
+}
+
 fn tile<'m>(model: &'m Model, terminal: &TerminalId, rect: Rect, n_hidden: usize) -> Tile<'m> {
     let pane = model.panes.get(terminal);
     let is_focused = model.focus.as_ref() == Some(terminal);
     let inside = model.inside(rect);
-    let scrolled = pane.and_then(|pane| pane.scroll.as_ref()).filter(|scroll| !scroll.rows.is_empty());
-    let rows = match (scrolled, pane) {
-        (Some(scroll), _) => scroll.rows.as_slice(),
-        (None, Some(pane)) => pane.image.rows(),
-        (None, None) => NO_ROWS,
-    };
-    let size = pane.map_or((inside.height, inside.width), |pane| {
-        let size = pane.image.size();
-        (size.n_rows(), size.n_cols())
-    });
+    let shown = pane.and_then(|pane| pane.copy.as_ref()).and_then(Session::shown);
+    let is_live = shown.is_none();
+    let live_size = pane.filter(|_| is_live).map(|pane| pane.image.size());
+    let size = live_size.map_or((inside.height, inside.width), |size| (size.n_rows(), size.n_cols()));
     let meta = pane.map(|pane| pane.image.meta());
-    let is_live = scrolled.is_none();
-    let selection =
-        model.selection.as_ref().filter(|selection| selection.is_drawn && selection.terminal == *terminal);
     let is_ended = model.mirror.terminals.get(terminal).is_some_and(|row| row.life != TerminalLife::Running);
     Tile {
         title_area: (!model.is_clean).then_some(Rect { height: 1, ..rect }),
         inside,
         title: title(model, terminal, rect, is_focused, n_hidden),
         is_focused,
-        rows,
-        cursor: meta.map(|meta| meta.cursor).filter(|_| is_live && is_focused && !is_ended),
+        cursor: match &shown {
+            Some(shown) => Some(copy_cursor(shown.cursor)),
+            None => meta.map(|meta| meta.cursor).filter(|_| !is_ended),
+        }
+        .filter(|_| is_focused),
         size,
         default_fg: meta.map(|meta| meta.default_fg).unwrap_or_default(),
         default_bg: meta.map(|meta| meta.default_bg).unwrap_or_default(),
         banner: banner(model, terminal, pane),
-        selection: selection.map(|s| (s.from.min(s.to), s.from.max(s.to))),
+        corner: pane.filter(|_| model.is_clean).and_then(|pane| copy_title(pane, rect.width)),
+        marks: shown.as_ref().map(|shown| shown.marks.clone()).unwrap_or_default(),
+        rows: match (shown, pane) {
+            (Some(shown), _) => Cow::Owned(shown.rows),
+            (None, Some(pane)) => Cow::Borrowed(pane.image.rows()),
+            (None, None) => Cow::Borrowed(NO_ROWS),
+        },
     }
+}
+
+fn copy_cursor((row, col): (u16, u16)) -> Cursor {
+    Cursor { row, col, is_visible: true, shape: CursorShape::SteadyBlock }
 }
 
 fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_hidden: usize) -> Line {
@@ -108,11 +168,15 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
         line = line.then(format!("{glyph} {word} "), role).then("· ", frame);
     }
     line = line.then(facts::pane_title(mirror, row), name_role).then(" ", frame);
+    if let Some(text) = pane.and_then(|pane| copy_title(pane, rect.width)) {
+        line.is_right_first = true;
+        return line.at_right(text, Role::Mode).at_right("━", frame);
+    }
     let mut details = Vec::new();
     if let Some(attempt) = mirror.attempt_in(terminal) {
         details.push(format!("#{}", attempt.attempt));
     }
-    details.extend(row.agent.as_deref().map(text::one_line));
+    details.extend(facts::agent_in(mirror, row).map(text::one_line));
     if rect.width >= 70 {
         details.extend(row.branch.as_deref().map(text::one_line));
     }
@@ -132,17 +196,16 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
 }
 
 fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<Line> {
-    if let Some(scroll) = pane.and_then(|pane| pane.scroll.as_ref()) {
-        let line_now = pane.map_or(0, |pane| pane.image.meta().screen_line);
-        let n_new = line_now.saturating_sub(scroll.line_at);
-        let mut text = match scroll.n_history > scroll.rows_back {
-            true => format!(" scrolled back {} of {} rows ", scroll.rows_back, scroll.n_history),
-            false => format!(" scrolled back {} rows ", scroll.rows_back),
+    if let Some(copy) = pane.and_then(|pane| pane.copy.as_ref()) {
+        let prompt = copy.state().and_then(|state| state.prompt.as_ref())?;
+        let sign = match prompt.kind {
+            PromptKind::Search { is_backward: false } => "/",
+            PromptKind::Search { is_backward: true } => "?",
+            PromptKind::Line => ":",
         };
-        if n_new > 0 {
-            text.push_str(&format!("· {n_new} new lines "));
-        }
-        return Some(Line::new().then(text, Role::Mode).then(" q back · PgUp PgDn g G", Role::Quiet));
+        let text = prompt.field.text().to_owned();
+        let line = Line::new().then(sign, Role::Key).then(text, Role::Text).then("▏", Role::Key);
+        return Some(line.at_right("Enter goes · Esc back ", Role::Quiet));
     }
     let row = model.mirror.terminals.get(terminal)?;
     let what = match row.life {
@@ -159,6 +222,25 @@ fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<L
     let keys =
         format!(" {} closes · {} reads back", model.hint(Action::ClosePane), model.hint(Action::Scroll));
     Some(Line::new().then(what, Role::Mode).then(keys, Role::Quiet))
+}
+
+/// Where copy mode is: line and total, the match, what came since, how to leave.
+fn copy_title(pane: &Pane, width: u16) -> Option<String> {
+    let copy = pane.copy.as_ref()?;
+    let (Some(state), Some(book)) = (copy.state(), copy.book()) else {
+        return Some(String::from(" reading history … "));
+    };
+    let number = state.cursor.line.saturating_sub(book.first()) + 1;
+    let mut parts = vec![format!("line {number} of {}", book.end().saturating_sub(book.first()))];
+    parts.extend(state.search.as_ref().map(|search| search.count()));
+    let n_new = pane.image.meta().screen_line.saturating_sub(book.screen());
+    if n_new > 0 {
+        parts.push(format!("{n_new} new"));
+    }
+    if width >= 60 {
+        parts.push(String::from(if state.selection.is_some() { "y copies" } else { "q leaves" }));
+    }
+    Some(format!(" {} ", parts.join(" · ")))
 }
 
 fn welcome(model: &Model) -> Vec<Line> {
@@ -201,6 +283,12 @@ pub fn draw(vm: &Vm<'_>, area: Rect, canvas: &mut Canvas) {
             }
         }
         cells(tile, canvas, vm.theme);
+        if let Some(corner) = &tile.corner {
+            let width = u16::try_from(text::width(corner)).unwrap_or(0).min(tile.inside.width);
+            let place = Rect { x: tile.inside.right() - width, width, height: 1, ..tile.inside };
+            canvas.clear(place);
+            Line::new().then(corner.clone(), Role::Mode).draw(place, &mut canvas.buffer, vm.theme);
+        }
         if let Some(banner) = &tile.banner {
             let bottom = Rect { y: tile.inside.bottom().saturating_sub(1), height: 1, ..tile.inside };
             canvas.clear(bottom);
@@ -216,12 +304,12 @@ fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
     let n_over = tile.size.0.saturating_sub(inside.height);
     let cursor_row = tile.cursor.map_or(tile.size.0, |cursor| cursor.row + 1);
     let first = cursor_row.saturating_sub(inside.height).min(n_over);
-    let base = Style::default().fg(color(tile.default_fg)).bg(color(tile.default_bg));
+    let base = base_style(tile);
     for row in 0..inside.height {
         let source = tile.rows.get(usize::from(first + row));
         let n_cols = if source.is_some() { tile.size.1.min(inside.width) } else { 0 };
         if let Some(source) = source {
-            draw_row(source, tile, (first + row, row), base, canvas);
+            draw_row(source, tile, (first + row, row), (base, theme), canvas);
         }
         let is_outside = !tile.rows.is_empty() && (row >= tile.size.0 || tile.size.1 < inside.width);
         if is_outside {
@@ -230,6 +318,16 @@ fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
             }
         }
     }
+    put_cursor(tile, first, canvas);
+}
+
+fn base_style(tile: &Tile<'_>) -> Style {
+    Style::default().fg(color(tile.default_fg)).bg(color(tile.default_bg))
+}
+
+/// Puts the host's cursor where the tile has its own; `first` is the picture's row at the top.
+fn put_cursor(tile: &Tile<'_>, first: u16, canvas: &mut Canvas) {
+    let inside = tile.inside;
     if let Some(cursor) = tile.cursor.filter(|cursor| cursor.is_visible && cursor.row >= first) {
         let (row, col) = (cursor.row - first, cursor.col);
         if row < inside.height && col < inside.width {
@@ -239,11 +337,19 @@ fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
     }
 }
 
-fn draw_row(source: &Row, tile: &Tile<'_>, (from, to): (u16, u16), base: Style, canvas: &mut Canvas) {
+fn draw_row(
+    source: &Row,
+    tile: &Tile<'_>,
+    (from, to): (u16, u16),
+    (base, theme): (Style, Theme),
+    canvas: &mut Canvas,
+) {
     let inside = tile.inside;
     let n_cols = inside.width.min(tile.size.1);
-    let is_selected =
-        |col: u16| tile.selection.is_some_and(|(begin, end)| (begin..=end).contains(&(from, col)));
+    let mark_at = |col: u16| {
+        let here = tile.marks.iter().filter(|(row, cols, _)| *row == from && cols.contains(&col));
+        here.map(|(_, _, mark)| *mark).last()
+    };
     let mut col = 0;
     for run in &source.runs {
         let style = base.patch(style_of(&run.style));
@@ -258,15 +364,17 @@ fn draw_row(source: &Row, tile: &Tile<'_>, (from, to): (u16, u16), base: Style, 
             if col + width > n_cols {
                 return;
             }
-            let style = if is_selected(col) { style.add_modifier(Modifier::REVERSED) } else { style };
+            let style = mark_at(col).map_or(style, |mark| theme.marked(style, mark));
             let extra = Extra { width: u8::try_from(width).unwrap_or(1), ..extra };
             canvas.put(inside.y + to, inside.x + col, text, style, extra);
             col += width;
         }
     }
-    if base != Style::default().fg(Color::Reset).bg(Color::Reset) {
-        for col in col..n_cols {
-            canvas.put(inside.y + to, inside.x + col, " ", base, Extra { width: 1, ..Extra::default() });
+    let is_plain = base == Style::default().fg(Color::Reset).bg(Color::Reset);
+    for col in col..n_cols {
+        let style = mark_at(col).map(|mark| theme.marked(base, mark)).or((!is_plain).then_some(base));
+        if let Some(style) = style {
+            canvas.put(inside.y + to, inside.x + col, " ", style, Extra { width: 1, ..Extra::default() });
         }
     }
 }

@@ -31,12 +31,12 @@ fn tab_name(model: &Model, tab: &Tab) -> String {
 
 /// The label in front: what the next key means.
 fn mode(model: &Model) -> Span {
-    let is_scrolled =
-        model.focus.as_ref().and_then(|id| model.panes.get(id)).is_some_and(|pane| pane.scroll.is_some());
+    let is_copying =
+        model.focus.as_ref().and_then(|id| model.panes.get(id)).is_some_and(|pane| pane.copy.is_some());
     if model.is_prefix_on {
         Span { text: format!(" {} … ? help ", model.keys.prefix.label()), role: Role::Mode }
-    } else if model.modal.is_none() && model.sidebar_row.is_none() && is_scrolled {
-        Span { text: String::from(" SCROLL "), role: Role::Mode }
+    } else if model.modal.is_none() && model.sidebar_row.is_none() && is_copying {
+        Span { text: String::from(" COPY "), role: Role::Mode }
     } else {
         Span { text: String::from(" orca "), role: Role::Selected }
     }

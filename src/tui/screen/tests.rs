@@ -1,6 +1,14 @@
 //! Each screen in interesting states, as text. Read the snapshots, do not just accept them.
 
-use crate::tui::testing::Desk;
+use crate::base::grid::Link;
+use crate::base::size::TermSize;
+use crate::pty::snapshot::PaneRows;
+use crate::pty::term::{Term, TermConfig};
+use crate::tui::canvas::{Canvas, Extra};
+use crate::tui::msg::Msg;
+use crate::tui::paint::Painter;
+use crate::tui::stale::Stale;
+use crate::tui::testing::{Desk, terminal_id};
 
 fn check(name: &str, desk: &Desk) {
     insta::assert_snapshot!(name, desk.screen());
@@ -91,4 +99,71 @@ fn every_size_draws() {
             }
         }
     }
+}
+
+#[test]
+fn rows_drawn_alone_give_the_same_frame_as_all_of_it() {
+    let (n_cols, n_rows) = (120, 40);
+    let mut desk = Desk::team(n_cols, n_rows);
+    let mut painter = Painter::default();
+    let mut host = Term::new(TermSize::clamped(n_rows, n_cols), TermConfig::default());
+    let id = terminal_id(2);
+    let size = desk.model.told.panes.iter().find(|pane| pane.terminal == id).unwrap().size;
+    let (mut term, mut rows, mut seen) = (Term::new(size, TermConfig::default()), PaneRows::new(), 0);
+    let mut n_parts = 0;
+    for output in [
+        "$ ls",
+        " -l",
+        "\r\n\x1b[32mgreen\x1b[m 日本語\r\n",
+        "\x1b[2;3Hover\x1b[44m blue \x1b[m",
+        "\x1b[1;1H\x1b[4:3mcurly\x1b[m \x1b]8;;https://a.b\x1b\\link\x1b]8;;\x1b\\",
+        "\x1b[2;1H\x1b]8;;https://c.d\x1b\\other\x1b]8;;\x1b\\",
+        "\x1b[?25l",
+        "\x1b[3;1H\x1b[K\x1b[?25h",
+        "\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline\r\nline",
+        "\x1b]11;#101010\x07",
+        "\x1b[2Jx",
+    ] {
+        term.process(output.as_bytes());
+        rows.update(&term);
+        desk.take(Msg::Screen { terminal: id.clone(), patch: rows.newer_than(seen).encode() });
+        seen = rows.version();
+        let part = match &desk.model.stale {
+            Stale::Rows(rows) => super::part(&desk.model, rows),
+            Stale::Nothing | Stale::Whole => None,
+        };
+        n_parts += usize::from(part.is_some());
+        let patch = part.and_then(|part| painter.patch(&part.rows(), |canvas| part.draw(canvas)));
+        let bytes = patch
+            .unwrap_or_else(|| painter.frame((n_cols, n_rows), |canvas| super::draw(&desk.model, canvas)));
+        desk.model.stale = Stale::Nothing;
+        host.process(bytes.as_bytes());
+        let mut whole = Canvas::new(n_cols, n_rows);
+        super::draw(&desk.model, &mut whole);
+        assert_eq!(cells(painter.shown()), cells(&whole), "{output:?}");
+        assert_eq!(painter.shown().cursor, whole.cursor, "{output:?}");
+        let lines: Vec<String> = whole.text().lines().map(str::to_owned).collect();
+        assert_eq!(host.screen_text(), lines, "{output:?}");
+    }
+    assert_eq!(n_parts, 9, "the first frame and those with other colours are drawn whole");
+}
+
+type Cells = Vec<(ratatui::buffer::Cell, Extra, Option<Link>)>;
+
+/// All cells, with the targets that their link numbers stand for.
+fn cells(canvas: &Canvas) -> Cells {
+    let rows = (0..canvas.area().height).map(|row| canvas.row(row));
+    let cells = rows.flat_map(|(cells, extras)| cells.iter().cloned().zip(extras.iter().copied()));
+    cells.map(|(cell, extra)| (cell, Extra { link: 0, ..extra }, canvas.link(extra.link).cloned())).collect()
+}
+
+#[test]
+fn a_key_for_the_program_makes_nothing_stale() {
+    let mut desk = Desk::team(120, 40);
+    desk.model.stale = Stale::Nothing;
+    desk.text("ls");
+    desk.take(Msg::Tick(desk.model.now.plus_ms(10)));
+    assert_eq!(desk.model.stale, Stale::Nothing);
+    desk.keys("ctrl+b");
+    assert_eq!(desk.model.stale, Stale::Whole);
 }

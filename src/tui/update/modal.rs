@@ -151,7 +151,6 @@ fn palette_key(model: &mut Model, event: &KeyEvent) -> Vec<Cmd> {
 
 /// Closes a pane.
 pub fn close_pane(model: &mut Model, terminal: &TerminalId) -> Vec<Cmd> {
-    let close =
-        TerminalClose { terminal: Some(terminal.to_string()), worktree: None, is_all: false, from: None };
+    let close = TerminalClose { terminal: Some(terminal.to_string()), ..TerminalClose::default() };
     vec![call(model, &close, CallPurpose::ClosePane)]
 }

@@ -1,17 +1,21 @@
 //! The mouse: clicks focus and open, the wheel scrolls or goes to the program, a drag selects
-//! inside one pane and copies through the host (reports MC-01, MC-04 to MC-06).
+//! inside one pane and copies (reports MC-01, MC-04 to MC-06).
 
-use super::{modal, nav, scroll, sidebar};
+use super::{copy, modal, nav, sidebar};
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, MouseButton, MouseEvent, MouseKind};
 use crate::proto::screen::ClientFrame;
 use crate::pty::modes::MouseMode;
-use crate::tui::model::{Model, Selection};
+use crate::tui::action::Action;
+use crate::tui::copy::state::Input;
+use crate::tui::model::{Model, Press};
 use crate::tui::msg::Cmd;
 use ratatui::layout::{Position, Rect};
 
 /// Rows per turn of the wheel.
 const WHEEL_ROWS: i64 = 3;
+/// The longest time between two clicks of a double click.
+const DOUBLE_CLICK_MS: u64 = 400;
 
 /// Takes a mouse event in host coordinates.
 pub fn event(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
@@ -25,11 +29,11 @@ pub fn event(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
         modal::mouse(model, event.kind);
         return cmds;
     }
-    if let Some(selection) = model.selection.clone() {
-        cmds.extend(select(model, selection, event));
-        if model.selection.is_some() || !cmds.is_empty() {
-            return cmds;
-        }
+    if let Some(press) = model.press.clone().filter(|press| press.is_held)
+        && let Some(done) = held(model, &press, event)
+    {
+        cmds.extend(done);
+        return cmds;
     }
     if areas.sidebar.is_some_and(|area| area.contains(at)) {
         cmds.extend(sidebar::mouse(model, event));
@@ -65,23 +69,26 @@ fn in_pane(model: &mut Model, terminal: &TerminalId, tile: Rect, event: MouseEve
     let meta = pane.image.meta();
     let is_wheel = matches!(event.kind, MouseKind::WheelUp | MouseKind::WheelDown);
     let is_program_scroll = is_wheel && meta.is_alt_screen && meta.is_alternate_scroll;
-    let is_programs = pane.scroll.is_none()
+    let is_programs = pane.copy.is_none()
         && !event.mods.is_shift
         && (wants(meta.mouse, event.kind) || is_program_scroll)
         && model.mirror.terminals.get(terminal).is_some_and(|row| row.end.is_none());
     if is_programs {
+        hint(model, event.kind);
         let event = InputEvent::Mouse(MouseEvent { row, col, ..event });
         cmds.push(Cmd::Send(ClientFrame::Input { terminal: terminal.clone(), event }));
         return cmds;
     }
     match event.kind {
-        MouseKind::WheelUp => scroll::by(model, terminal, WHEEL_ROWS),
-        MouseKind::WheelDown => scroll::by(model, terminal, -WHEEL_ROWS),
-        MouseKind::Down(MouseButton::Left) => {
-            let (terminal, at) = (terminal.clone(), (row, col));
-            model.selection = Some(Selection { terminal, from: at, to: at, is_drawn: false });
+        MouseKind::WheelUp => {
+            cmds.extend(copy::enter(model, terminal, true, [Input::Wheel(WHEEL_ROWS)]));
         }
-        MouseKind::Down(_)
+        MouseKind::WheelDown if model.panes.get(terminal).is_some_and(|pane| pane.copy.is_some()) => {
+            cmds.extend(copy::enter(model, terminal, false, [Input::Wheel(-WHEEL_ROWS)]));
+        }
+        MouseKind::Down(MouseButton::Left) => cmds.extend(press(model, terminal, (row, col))),
+        MouseKind::WheelDown
+        | MouseKind::Down(_)
         | MouseKind::Up(_)
         | MouseKind::Drag(_)
         | MouseKind::Moved
@@ -89,6 +96,18 @@ fn in_pane(model: &mut Model, terminal: &TerminalId, tile: Rect, event: MouseEve
         | MouseKind::WheelRight => {}
     }
     cmds
+}
+
+/// Says once how to select where a program has the mouse.
+fn hint(model: &mut Model, kind: MouseKind) {
+    if !model.has_hinted_mouse && kind == MouseKind::Drag(MouseButton::Left) {
+        model.has_hinted_mouse = true;
+        let (keys, clean) = (model.hint(Action::Scroll), model.hint(Action::CleanView));
+        let text = format!(
+            "The program has the mouse. Shift selects in your terminal; {keys} selects here, {clean} frees the mouse."
+        );
+        model.toast(text, false, 8);
+    }
 }
 
 fn wants(mode: MouseMode, kind: MouseKind) -> bool {
@@ -112,59 +131,84 @@ fn wants(mode: MouseMode, kind: MouseKind) -> bool {
     has >= least
 }
 
-/// A drag that began in a pane stays in it; its end copies.
-fn select(model: &mut Model, mut selection: Selection, event: MouseEvent) -> Vec<Cmd> {
-    let tile = model.tiles().into_iter().find(|(id, _)| *id == selection.terminal);
+/// A button that went down in a pane: what follows belongs to that pane until it comes up.
+fn held(model: &mut Model, press: &Press, event: MouseEvent) -> Option<Vec<Cmd>> {
+    let terminal = press.terminal.clone();
+    let tile = model.tiles().into_iter().find(|(id, _)| *id == terminal);
     let Some(inside) = tile.map(|(_, tile)| model.inside(tile)).filter(|inside| !inside.is_empty()) else {
-        model.selection = None;
-        return Vec::new();
+        model.press = None;
+        return Some(Vec::new());
     };
     let row = event.row.clamp(inside.top(), inside.bottom() - 1) - inside.top();
     let col = event.col.clamp(inside.left(), inside.right() - 1) - inside.left();
+    let is_copying = model.panes.get(&terminal).is_some_and(|pane| pane.copy.is_some());
     match event.kind {
         MouseKind::Drag(MouseButton::Left) => {
-            selection.to = (row, col);
-            selection.is_drawn |= selection.from != selection.to;
-            model.selection = Some(selection);
-            Vec::new()
-        }
-        MouseKind::Up(_) if selection.is_drawn => {
-            let text = selected_text(model, &selection);
-            model.selection = None;
-            if text.is_empty() {
-                return Vec::new();
+            // The rows at the edges scroll: a full screen has nothing beyond them.
+            let edge = i64::from(row + 1 == inside.height) - i64::from(row == 0);
+            let edge = if (row, col) == press.at { 0 } else { edge };
+            let drag = Input::Drag { row, col, edge };
+            if let Some(press) = &mut model.press {
+                press.edge = Some(((row, col), edge)).filter(|_| edge != 0);
             }
-            let n_chars = text.chars().count();
-            model.toast(format!("Asked your terminal to copy {n_chars} characters (OSC 52)."), false, 3);
-            vec![Cmd::Clipboard(text)]
+            if is_copying {
+                return Some(copy::enter(model, &terminal, false, [drag]));
+            }
+            if (row, col) == press.at {
+                return Some(Vec::new());
+            }
+            let (row, col) = press.at;
+            let down = Input::Press { row, col, n_clicks: press.n_clicks };
+            Some(copy::enter(model, &terminal, true, [down, drag]))
         }
-        MouseKind::Down(_) | MouseKind::Up(_) => {
-            model.selection = None;
-            Vec::new()
+        MouseKind::Up(MouseButton::Left) => {
+            if let Some(press) = &mut model.press {
+                (press.is_held, press.edge) = (false, None);
+            }
+            is_copying.then(|| copy::enter(model, &terminal, false, [Input::Release])).or(Some(Vec::new()))
         }
-        MouseKind::Drag(_)
+        // Another button, or the wheel: as always.
+        MouseKind::Down(_)
+        | MouseKind::Up(_)
+        | MouseKind::Drag(_)
         | MouseKind::Moved
         | MouseKind::WheelUp
         | MouseKind::WheelDown
         | MouseKind::WheelLeft
-        | MouseKind::WheelRight => Vec::new(),
+        | MouseKind::WheelRight => None,
     }
 }
 
-fn selected_text(model: &Model, selection: &Selection) -> String {
-    let Some(pane) = model.panes.get(&selection.terminal) else { return String::new() };
-    let rows = pane.scroll.as_ref().map_or(pane.image.rows(), |scroll| &scroll.rows);
-    let (from, to) = (selection.from.min(selection.to), selection.from.max(selection.to));
-    let mut text = String::new();
-    for number in from.0..=to.0 {
-        let Some(row) = rows.get(usize::from(number)) else { break };
-        let begin = if number == from.0 { usize::from(from.1) } else { 0 };
-        let end = if number == to.0 { usize::from(to.1) + 1 } else { usize::MAX };
-        let piece = row.text_between(begin, end);
-        text.push_str(if row.is_wrapped { &piece } else { piece.trim_end() });
-        if number != to.0 && !row.is_wrapped {
-            text.push('\n');
+/// A drag that rests at an edge scrolls on.
+pub fn tick(model: &mut Model) -> Vec<Cmd> {
+    let resting = model.press.as_ref().and_then(|press| Some((press.terminal.clone(), press.edge?)));
+    match resting {
+        Some((terminal, ((row, col), edge))) => {
+            copy::enter(model, &terminal, false, [Input::Drag { row, col, edge }])
         }
+        None => Vec::new(),
     }
-    text
+}
+
+/// The left button goes down in a pane whose mouse is ours: the second time in a row selects a word,
+/// the third a line.
+fn press(model: &mut Model, terminal: &TerminalId, at: (u16, u16)) -> Vec<Cmd> {
+    let now = model.now;
+    let last = model.press.as_ref().filter(|last| {
+        last.terminal == *terminal && last.at == at && now.since_ms(last.time) <= DOUBLE_CLICK_MS
+    });
+    let n_clicks = last.map_or(1, |last| last.n_clicks % 3 + 1);
+    model.press =
+        Some(Press { terminal: terminal.clone(), at, n_clicks, time: now, is_held: true, edge: None });
+    let pane = model.panes.get_mut(terminal);
+    let session = pane.and_then(|pane| pane.copy.as_mut());
+    let is_copying = session.is_some_and(|session| {
+        session.leaves_at = None;
+        true
+    });
+    if n_clicks == 1 && !is_copying {
+        return Vec::new();
+    }
+    let (row, col) = at;
+    copy::enter(model, terminal, true, [Input::Press { row, col, n_clicks }])
 }

@@ -1,9 +1,10 @@
 //! Moving between panes, tabs and the things that need the person.
 
-use super::{inbox, scroll};
+use super::inbox;
 use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::proto::screen::ClientFrame;
+use crate::tui::clipboard::Order;
 use crate::tui::facts::{self, Need};
 use crate::tui::layout::{self, Direction};
 use crate::tui::model::{Modal, Model, Tab};
@@ -231,7 +232,6 @@ pub fn mark_unseen(model: &mut Model) -> Vec<Cmd> {
 pub fn copy_path(model: &mut Model) -> Vec<Cmd> {
     let row = model.focus.as_ref().and_then(|id| model.mirror.terminals.get(id));
     let Some(path) = row.map(|row| row.worktree_path.clone()) else { return Vec::new() };
-    model.toast(format!("Asked your terminal to copy {path} (OSC 52)."), false, 3);
-    scroll::leave(model);
-    vec![Cmd::Clipboard(path)]
+    model.copied = Some(path.clone());
+    vec![Cmd::Clipboard(Order { text: path, who: None })]
 }

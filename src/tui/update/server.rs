@@ -1,6 +1,6 @@
 //! What the server says: changes, pictures, answers.
 
-use super::{call, inbox, scroll};
+use super::{call, copy, history, inbox, modal};
 use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
 use crate::base::text;
@@ -8,11 +8,13 @@ use crate::config::Clipboard;
 use crate::proto::envelope::Response;
 use crate::proto::event::Change;
 use crate::proto::screen::{ServerFrame, View};
-use crate::proto::terminal::{Created, TerminalCreate};
-use crate::pty::snapshot::Patch;
+use crate::proto::terminal::TerminalCreate;
+use crate::pty::snapshot::{PaneImage, Patch};
+use crate::tui::clipboard::Order;
 use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::stale::Stale;
 use std::collections::BTreeSet;
 
 /// The longest text that a pane may put onto the host's clipboard, in bytes.
@@ -26,12 +28,13 @@ pub fn frame(model: &mut Model, frame: ServerFrame) -> Vec<Cmd> {
         ServerFrame::Response(response) => answered(model, &response),
         ServerFrame::Attached { .. } => attached(model),
         ServerFrame::Change(change) => changed(model, *change),
-        ServerFrame::History { terminal, scroll, n_history_rows, patch } => {
-            scroll::arrived(model, &terminal, scroll, n_history_rows, &patch);
-            Vec::new()
+        ServerFrame::Lines { terminal, id, page } => copy::lines(model, &terminal, id, page.as_deref()),
+        ServerFrame::Found { terminal, id, matches, from, oldest } => {
+            copy::found(model, &terminal, id, &matches, (from, oldest))
         }
         ServerFrame::Clipboard { terminal, text } => clipboard(model, &terminal, text),
         ServerFrame::Notice { terminal, text, is_bell } => notice(model, &terminal, &text, is_bell),
+        ServerFrame::Focus { terminal } => opened(model, terminal),
         ServerFrame::Keepalive { .. } => Vec::new(),
         ServerFrame::Closing { reason } => lost(model, reason),
     }
@@ -41,6 +44,7 @@ fn attached(model: &mut Model) -> Vec<Cmd> {
     model.link = Link::Attached;
     // The new server knows nothing of this client's view, and its pictures begin anew.
     model.told = View::default();
+    copy::leave_all(model);
     for pane in model.panes.values_mut() {
         pane.image = Default::default();
     }
@@ -51,6 +55,7 @@ fn attached(model: &mut Model) -> Vec<Cmd> {
 pub fn lost(model: &mut Model, reason: String) -> Vec<Cmd> {
     model.link = Link::Lost { reason: text::one_line(&reason) };
     model.calls.clear();
+    model.history = None;
     Vec::new()
 }
 
@@ -59,8 +64,16 @@ pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd
     let Ok(patch) = Patch::decode(patch) else { return Vec::new() };
     let pane = model.panes.entry(terminal.clone()).or_default();
     let size = pane.image.size();
-    if pane.image.apply(&patch).is_ok() && pane.image.size() != size {
-        model.selection = None;
+    let look = |image: &PaneImage| (image.size(), image.meta().default_fg, image.meta().default_bg);
+    let (was_empty, before) = (pane.image.rows().is_empty(), look(&pane.image));
+    let is_applied = pane.image.apply(&patch).is_ok();
+    if was_empty || before != look(&pane.image) {
+        model.stale = Stale::Whole;
+    } else {
+        model.stale.add_rows(terminal, patch.rows.iter().map(|(number, _)| *number));
+    }
+    if is_applied && pane.image.size() != size {
+        model.press = None;
         let told = model.told.panes.iter().find(|pane| pane.terminal == *terminal);
         if told.is_some_and(|told| told.size == size) {
             // It had our size until now: another client was used.
@@ -87,13 +100,26 @@ fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
     // A picture may come before its row; it goes when the row says that the pane is gone.
     model.panes.retain(|id, _| terminals.get(id).is_none_or(facts::is_shown));
     inbox::refresh(model);
+    let mut cmds = close_editors(model);
     let has_pane = model.mirror.terminals.values().any(facts::is_shown);
     if is_first && model.mirror.is_loaded && !has_pane && model.options.opens_shell && !model.has_asked_shell
     {
         model.has_asked_shell = true;
-        return vec![call(model, &TerminalCreate::default(), CallPurpose::OpenShell)];
+        cmds.push(call(model, &TerminalCreate::default(), CallPurpose::OpenShell));
     }
-    Vec::new()
+    cmds
+}
+
+/// Closes the panes of editors that ended well; one that failed stays to be read.
+fn close_editors(model: &mut Model) -> Vec<Cmd> {
+    let end = |id: &TerminalId| model.mirror.terminals.get(id).and_then(|row| row.end.as_ref());
+    let ended = model.editors.iter().filter(|id| end(id).is_some());
+    let (well, badly): (Vec<_>, Vec<_>) =
+        ended.cloned().partition(|id| end(id).is_some_and(|end| end.exit_code == Some(0)));
+    for id in well.iter().chain(&badly) {
+        model.editors.remove(id);
+    }
+    well.iter().flat_map(|id| modal::close_pane(model, id)).collect()
 }
 
 fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
@@ -102,22 +128,35 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
         let step = error.next_steps().first().map(|step| format!(" Next: {}", text::one_line(step)));
         let message = text::one_line(&error.message);
         model.toast(format!("{message} [{}]{}", error.code, step.unwrap_or_default()), true, 12);
-        if let CallPurpose::Answer(need) = purpose {
-            inbox::refused(model, &need);
+        match purpose {
+            CallPurpose::Answer(need) => inbox::refused(model, &need),
+            CallPurpose::History(task) => history::arrived(model, &task, None),
+            CallPurpose::OpenShell | CallPurpose::OpenEditor | CallPurpose::ClosePane => {}
         }
         return Vec::new();
     }
     match purpose {
-        CallPurpose::OpenShell => {
-            let created =
-                response.result.clone().and_then(|result| serde_json::from_value::<Created>(result).ok());
-            created.map(|created| opened(model, created.terminal.handle)).unwrap_or_default()
+        CallPurpose::OpenShell | CallPurpose::OpenEditor => {
+            let result = response.result.as_ref();
+            let handle = result.and_then(|result| {
+                result.pointer("/terminal/handle").or_else(|| result.pointer("/split/handle"))?.as_str()
+            });
+            let terminal = handle.and_then(|handle| TerminalId::parse(handle).ok());
+            let Some(terminal) = terminal else { return Vec::new() };
+            if purpose == CallPurpose::OpenEditor {
+                model.editors.insert(terminal.clone());
+            }
+            opened(model, terminal)
+        }
+        CallPurpose::History(task) => {
+            history::arrived(model, &task, response.result.clone());
+            Vec::new()
         }
         CallPurpose::Answer(_) | CallPurpose::ClosePane => Vec::new(),
     }
 }
 
-/// The person asked for this pane, so it gets the focus as soon as its row is here.
+/// Somebody asked for this pane, so it gets the focus as soon as its row is here.
 fn opened(model: &mut Model, terminal: TerminalId) -> Vec<Cmd> {
     model.is_zoomed = false;
     model.wanted_focus = Some(terminal);
@@ -130,7 +169,12 @@ fn clipboard(model: &mut Model, terminal: &TerminalId, text: String) -> Vec<Cmd>
         Clipboard::Any => true,
         Clipboard::Off => false,
     };
-    if is_allowed && text.len() <= MAX_CLIPBOARD { vec![Cmd::Clipboard(text)] } else { Vec::new() }
+    if !is_allowed || text.is_empty() || text.len() > MAX_CLIPBOARD {
+        return Vec::new();
+    }
+    let row = model.mirror.terminals.get(terminal);
+    let who = row.map(|row| facts::pane_title(&model.mirror, row));
+    vec![Cmd::Clipboard(Order { text, who })]
 }
 
 fn notice(model: &mut Model, terminal: &TerminalId, message: &str, is_bell: bool) -> Vec<Cmd> {

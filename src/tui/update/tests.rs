@@ -161,13 +161,94 @@ fn the_wheel_scrolls_or_goes_to_the_program_that_wants_it() {
     );
     desk.cmds.clear();
     mouse(&mut desk, MouseKind::WheelUp, 35, 60);
-    let asked = desk.cmds.iter().find_map(|cmd| match cmd {
-        Cmd::Send(ClientFrame::View(view)) => {
-            view.panes.iter().find(|pane| pane.scroll > 0).map(|pane| pane.scroll)
-        }
+    assert!(
+        matches!(&desk.cmds[..], [.., Cmd::Send(ClientFrame::Lines(wish))] if wish.terminal == terminal_id(2)),
+        "{:?}",
+        desk.cmds
+    );
+}
+
+/// Fifty numbered lines in the coordinator's pane.
+fn numbered() -> Desk {
+    let mut desk = Desk::team(120, 40);
+    let lines: Vec<String> = (1..=50).map(|number| format!("line {number}")).collect();
+    desk.output(9, &lines.join("\r\n"));
+    desk
+}
+
+#[test]
+fn the_view_stands_still_and_says_where_it_is_and_what_came_since() {
+    let mut desk = numbered();
+    desk.keys("ctrl+b [ g");
+    desk.look_back();
+    let screen = desk.screen();
+    assert!(screen.contains("line 1 of 50") && screen.contains("q leaves"), "{screen}");
+    let first_row = |desk: &Desk| desk.screen().lines().nth(1).unwrap_or_default().to_owned();
+    let before = first_row(&desk);
+    assert!(before.ends_with("line 1"), "{before}");
+    let more: Vec<String> = (1..=60).map(|number| format!("line {number}")).collect();
+    desk.output(9, &more.join("\r\n"));
+    assert_eq!(first_row(&desk), before);
+    assert!(desk.screen().contains("10 new"), "{}", desk.screen());
+    desk.keys("q");
+    assert!(desk.screen().contains("line 60"), "{}", desk.screen());
+}
+
+#[test]
+fn what_is_typed_while_lines_are_on_their_way_is_done_in_order() {
+    let mut desk = numbered();
+    desk.keys("ctrl+b [");
+    desk.text("gwvey");
+    assert_eq!(desk.copied(), [""; 0]);
+    desk.look_back();
+    assert_eq!(desk.copied(), ["1\nline"]);
+    assert_eq!(typed(&desk), []);
+}
+
+#[test]
+fn a_search_counts_its_matches_and_marks_them() {
+    let mut desk = numbered();
+    desk.keys("ctrl+b [ ?");
+    desk.text("line 3");
+    desk.keys("enter");
+    desk.look_back();
+    assert!(desk.screen().contains("line 39 of 50 · 11 of 11"), "{}", desk.screen());
+    desk.keys("n N");
+    assert!(desk.screen().contains("11 of 11"), "{}", desk.screen());
+    desk.keys("n");
+    assert!(desk.screen().contains("10 of 11"), "{}", desk.screen());
+    desk.keys("/");
+    desk.text("nowhere");
+    desk.keys("enter");
+    desk.look_back();
+    assert!(desk.screen().contains("Nothing here has \"nowhere\" in it."), "{}", desk.screen());
+}
+
+#[test]
+fn the_last_copy_is_pasted_and_the_history_goes_to_the_editor() {
+    let mut desk = numbered();
+    desk.keys("ctrl+b ]");
+    assert!(desk.screen().contains("Nothing was copied yet"), "{}", desk.screen());
+    desk.keys("ctrl+b [ V y");
+    desk.look_back();
+    desk.keys("ctrl+b ]");
+    assert!(
+        matches!(desk.cmds.last(), Some(Cmd::Send(ClientFrame::Input { event: InputEvent::Paste(text), .. })) if text == "line 50"),
+        "{:?}",
+        desk.cmds.last()
+    );
+    desk.keys("ctrl+b E");
+    desk.look_back();
+    let written = desk.cmds.iter().find_map(|cmd| match cmd {
+        Cmd::Write { terminal, text } => Some((terminal.clone(), text.clone())),
         _ => None,
     });
-    assert_eq!(asked, Some(3));
+    let (terminal, text) = written.unwrap();
+    assert!(text.starts_with("line 1\nline 2\n") && text.ends_with("line 50\n"), "{text}");
+    desk.take(Msg::Written { terminal, path: Ok(String::from("/tmp/a")) });
+    let (method, params) = calls(&desk).pop().unwrap();
+    assert_eq!((method.as_str(), &params["worktree"]), ("terminal.create", &json!("id:wt9")));
+    assert!(params["command"].as_str().is_some_and(|command| command.contains("vim")), "{params}");
 }
 
 #[test]
@@ -176,15 +257,38 @@ fn a_drag_copies_what_is_in_the_pane_and_nothing_beside_it() {
     mouse(&mut desk, MouseKind::Down(MouseButton::Left), 1, 36);
     mouse(&mut desk, MouseKind::Drag(MouseButton::Left), 2, 44);
     mouse(&mut desk, MouseKind::Up(MouseButton::Left), 2, 3);
-    let copied = desk.cmds.iter().find_map(|cmd| match cmd {
-        Cmd::Clipboard(text) => Some(text.clone()),
-        _ => None,
-    });
-    assert_eq!(
-        copied.as_deref(),
-        Some("Waiting for worker_done …\n  3 of 7 ta"),
-        "the sidebar is not part of it"
-    );
+    desk.look_back();
+    assert_eq!(desk.copied(), ["Waiting for worker_done …\n  3 of 7 ta"], "the sidebar is not part of it");
+    desk.take(Msg::Tick(testing::NOW.plus_ms(1_000)));
+    assert!(!desk.screen().contains("COPY"), "a mode that the mouse began ends by itself");
+}
+
+#[test]
+fn a_double_click_takes_the_word_and_a_third_the_line() {
+    let mut desk = Desk::team(120, 40);
+    desk.output(9, "see src/tui/update/mouse.rs:41, please\r\n");
+    for _ in 0..3 {
+        mouse(&mut desk, MouseKind::Down(MouseButton::Left), 1, 44);
+        mouse(&mut desk, MouseKind::Up(MouseButton::Left), 1, 44);
+        desk.look_back();
+    }
+    assert_eq!(desk.copied(), ["src/tui/update/mouse.rs:41", "see src/tui/update/mouse.rs:41, please"]);
+}
+
+#[test]
+fn a_drag_at_the_edge_goes_on_by_itself() {
+    let mut desk = numbered();
+    mouse(&mut desk, MouseKind::Down(MouseButton::Left), 5, 50);
+    mouse(&mut desk, MouseKind::Drag(MouseButton::Left), 1, 50);
+    desk.look_back();
+    let top = desk.screen();
+    for turn in 1..100 {
+        desk.take(Msg::Tick(testing::NOW.plus_ms(turn * 60)));
+    }
+    assert_ne!(desk.screen(), top);
+    mouse(&mut desk, MouseKind::Drag(MouseButton::Left), 1, 34);
+    mouse(&mut desk, MouseKind::Up(MouseButton::Left), 1, 34);
+    assert!(desk.copied()[0].starts_with("line 1\nline 2\n"), "{:?}", desk.copied());
 }
 
 #[test]
@@ -247,4 +351,49 @@ fn what_is_typed_before_a_program_is_there_reaches_it_in_order() {
     life(&mut desk, "running");
     let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
     assert_eq!(keys, [Key::Char('l'), Key::Char('s')]);
+}
+
+#[test]
+fn a_task_shows_its_whole_timeline_and_asks_again_when_there_is_news() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.keys("ctrl+b down ctrl+b down ctrl+b t");
+    let asked = |desk: &Desk| -> Vec<(String, String)> {
+        let requests = desk.cmds.iter().filter_map(|cmd| match cmd {
+            Cmd::Send(ClientFrame::Request(request)) => Some(request),
+            _ => None,
+        });
+        requests
+            .filter(|request| request.method == "orchestration.dispatchShow")
+            .map(|request| (request.id.clone(), request.params["task"].as_str().unwrap().to_owned()))
+            .collect()
+    };
+    let (id, task) = asked(&desk).pop().unwrap();
+    assert!(desk.screen().contains("asking the server"), "{}", desk.screen());
+    let moment = json!({"seq": 3, "at": testing::NOW, "what": "lost", "attempt": 1,
+        "dispatch_id": null, "terminal_id": null, "by": "orca", "detail": "the agent was killed"});
+    let result = json!({"dispatch": null, "history": {"attempts": [], "timeline": [moment]}});
+    let response = crate::proto::envelope::Response::new(&id, None, Ok(result));
+    desk.take(Msg::Server(ServerFrame::Response(response)));
+    assert!(desk.screen().contains("#1 lost  the agent was killed"), "{}", desk.screen());
+    assert_eq!(asked(&desk).len(), 1, "an answer asks nothing");
+
+    let event = |task: &str, seq: u64| {
+        let event = json!({"seq": seq, "at": testing::NOW, "kind": "attempt.started", "run_id": null,
+            "task_id": task, "dispatch_id": null, "terminal_id": null, "by": "user", "detail": "x"});
+        let change = Change {
+            seq,
+            events: vec![serde_json::from_value(event).unwrap()],
+            now: testing::NOW,
+            ..Change::default()
+        };
+        Msg::Server(ServerFrame::Change(Box::new(change)))
+    };
+    desk.take(event("task_000000000099", 50));
+    assert_eq!(asked(&desk).len(), 1, "another task is no news of this one");
+    desk.take(event(&task, 51));
+    desk.take(event(&task, 52));
+    assert_eq!(asked(&desk).len(), 2, "one question at a time");
+    desk.keys("esc ctrl+b t");
+    assert_eq!(asked(&desk).len(), 3, "a page that is opened again asks anew");
 }

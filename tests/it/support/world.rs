@@ -3,22 +3,30 @@
 
 use orca::agent::Presets;
 use orca::base::clock::{Clock, Timestamp};
+use orca::base::code::ErrorCode;
 use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
 use orca::cli::{out::Out, verb::Session};
+use orca::client::Unanswered;
 use orca::model::dispatch::Dispatch;
-use orca::model::effect::{CreateWorktree, Effect, OpenEffect, Outcome};
+use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
+use orca::model::message::Mailbox;
+use orca::model::setup::Project;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
-use orca::ops::advance;
 use orca::ops::cx::{
-    Act, Answer, CallerFacts, Cx, LiveFacts, OutputPage, Preview, ReadWish, Rules, Wait, Wake,
+    Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake,
     World as Living,
 };
+use orca::ops::look::{Look, Seen};
+use orca::ops::{advance, watch};
 use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
+use orca::proto::repo::RefDetail;
+use orca::proto::terminal::ExportFormat;
+use orca::proto::worktree::GitRow;
 use orca::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -48,11 +56,17 @@ pub struct SetWorld {
     pub output: BTreeMap<TerminalId, OutputPage>,
     /// What git says to the next wish for a worktree.
     pub git_refusal: Option<ErrorBody>,
+    /// What the `orca.yaml` of every commit says.
+    pub project: Project,
+    pub has_screen: bool,
 }
 
 impl Living for SetWorld {
     fn has_waiter(&self, run: &RunId) -> bool {
         self.waiters.contains(run)
+    }
+    fn is_awaited(&self, mailbox: &Mailbox) -> bool {
+        self.waiters.iter().any(|run| *mailbox == Mailbox::Run(run.clone()))
     }
     fn missing_files(&self, _root: &str, files: &[String]) -> Vec<String> {
         files.iter().filter(|file| self.missing.contains(file)).cloned().collect()
@@ -60,16 +74,49 @@ impl Living for SetWorld {
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.live.get(terminal).cloned()
     }
+    fn has_screen(&self) -> bool {
+        self.has_screen
+    }
     fn read_output(&self, terminal: &TerminalId, _wish: &ReadWish) -> Option<OutputPage> {
         self.output.get(terminal).cloned()
+    }
+    fn export(&self, terminal: &TerminalId, _format: ExportFormat, cursor: u64) -> Option<ExportPiece> {
+        // A line at a time, so that whoever exports has to go on.
+        let lines = &self.output.get(terminal)?.lines;
+        let at = usize::try_from(cursor).ok()?;
+        let text = lines.get(at).map(|line| format!("{line}\n")).unwrap_or_default();
+        let next = (at + 1 < lines.len()).then_some(cursor + 1);
+        Some(ExportPiece { text, next, source: "live" })
     }
 }
 
 /// Why a call changed nothing.
 enum Unmade {
-    /// Git has to be asked about this first.
-    Preview(Box<CreateWorktree>),
+    /// This has to be seen first.
+    Look(Look),
     Refused(ErrorBody),
+}
+
+/// What there is to see: every worktree is clean and on the branch `seen`, and the only ref is `main`.
+fn see(look: Look, refusal: Option<ErrorBody>, project: &Project) -> Result<Seen, ErrorBody> {
+    let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
+    match look {
+        Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
+        Look::Project { .. } => Ok(Seen::Project(project.clone())),
+        Look::Refs { query, .. } => {
+            let refs = if main.name.contains(&query) { vec![main] } else { Vec::new() };
+            Ok(Seen::Refs { refs, is_truncated: false })
+        }
+        Look::Base { name, .. } if name == main.name => Ok(Seen::Base),
+        Look::Base { name, .. } => {
+            let message = format!("The base {name:?} does not exist in this repository.");
+            Err(ErrorBody::new(ErrorCode::InvalidArgument, message))
+        }
+        Look::Trees(trees) => {
+            let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
+            Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.id, row.clone())).collect()))
+        }
+    }
 }
 
 /// A server without a server.
@@ -121,6 +168,7 @@ impl World {
                 agents: Arc::new(agents()),
                 agent_wishes: BTreeMap::new(),
                 is_auto_permission: false,
+                is_nudge_on: true,
             },
             living: SetWorld::default(),
             runtime_id: String::from("rt_1"),
@@ -176,22 +224,22 @@ impl World {
         let attempt = |world: &mut Self, caller: CallerFacts| {
             world.transact(caller, |cx| {
                 match orca::ops::handle(cx, call.clone(), id.as_deref(), &request.params) {
-                    Ok(Answer::Preview(wish)) => Err(Unmade::Preview(Box::new(wish))),
+                    Ok(Answer::Look(look)) => Err(Unmade::Look(look)),
                     Ok(answer) => Ok(answer),
                     Err(error) => Err(Unmade::Refused(error.into())),
                 }
             })
         };
         let mut answer = attempt(self, caller.clone());
-        if let Err(Unmade::Preview(wish)) = answer {
-            caller.preview = Some(Preview { wish: *wish, refusal });
+        if let Err(Unmade::Look(look)) = answer {
+            caller.seen = Some(see(look, refusal, &self.living.project));
             // What was not made takes no ids from what is.
             self.ids = ids;
             answer = attempt(self, caller.clone());
         }
         match answer {
             Err(Unmade::Refused(error)) => Err(error),
-            Err(Unmade::Preview(_)) | Ok(Answer::Preview(_)) => panic!("git is asked twice"),
+            Err(Unmade::Look(look)) => panic!("it saw what it asked for and asks for {look:?}"),
             Ok(Answer::Done(result)) => {
                 super::schema::check_result(&request.method, &result);
                 self.answered.insert(request.method.clone());
@@ -199,9 +247,9 @@ impl World {
             }
             Ok(Answer::Wait(wait)) => {
                 self.waiting.insert(request.id.clone(), (request.method.clone(), wait, caller));
-                Err(ErrorBody::new(orca::base::code::ErrorCode::RuntimeError, "waits")
-                    .with("waiting", &request.id))
+                Err(ErrorBody::new(ErrorCode::RuntimeError, "waits").with("waiting", &request.id))
             }
+            Ok(Answer::Look(look)) => panic!("{look:?} left something"),
         }
     }
 
@@ -211,7 +259,7 @@ impl World {
         let answer = self.transact(caller.clone(), |cx| {
             match orca::ops::handle_wake(cx, wait, wake, Some(request_id)) {
                 Ok(Answer::Done(result)) => Ok(result),
-                Ok(Answer::Preview(wish)) => panic!("asks late about {wish:?}"),
+                Ok(Answer::Look(look)) => panic!("a waiting call wants to see {look:?}"),
                 Ok(Answer::Wait(wait)) => Err(Box::new(Ok(wait))),
                 Err(error) => Err(Box::new(Err(error))),
             }
@@ -242,17 +290,48 @@ impl World {
         }
     }
 
+    /// Looks at running attempts as the server's clock does; tells when it looks again.
+    pub fn look_after(&mut self) -> String {
+        let caller = CallerFacts::default();
+        let (findings, _) = self.transact(caller.clone(), |cx| watch::look(cx)).unwrap();
+        self.transact(caller.clone(), |cx| watch::note(cx, findings)).unwrap();
+        let (rest, next) = self.transact(caller, |cx| watch::look(cx)).unwrap();
+        assert_eq!(rest, [], "one look leaves nothing to be found");
+        next.map_or_else(
+            || String::from("= nothing runs\n"),
+            |next| format!("= again in {}\n", orca::base::text::duration(next.since_ms(self.clock.now()))),
+        )
+    }
+
+    /// The clock goes ahead without time passing.
+    pub fn jump(&mut self, ahead_ms: i64) {
+        self.clock.advance_ms(ahead_ms);
+        self.transact(CallerFacts::default(), |cx| watch::clock_jumped(cx, ahead_ms)).unwrap();
+    }
+
     /// Gives the oldest open effect the outcome it would have if all goes well.
     pub fn succeed(&mut self) -> String {
         let open = self.oldest_effect();
         let (what, outcome) = match &open.effect {
             Effect::CreateWorktree(wish) => (
                 format!("worktree {}", wish.name),
-                Outcome::WorktreeCreated {
+                Outcome::WorktreeCreated(NewCheckout {
                     path: format!("/trees/{}", wish.name),
-                    branch: wish.name.clone(),
+                    branch: wish.branch.clone().unwrap_or_else(|| wish.name.clone()),
+                    is_old_branch: wish.branch.is_some(),
                     base_ref: wish.base.clone().unwrap_or_else(|| String::from("main")),
                     base_commit: String::from("0123456"),
+                    head: String::from("0123456"),
+                    project: self.living.project.clone(),
+                    warnings: Vec::new(),
+                }),
+            ),
+            Effect::RemoveWorktree(wish) => (
+                format!("remove {}", wish.path),
+                Outcome::WorktreeRemoved {
+                    was_there: true,
+                    preserved_branch: wish.made_branch.is_none().then(|| String::from("kept")),
+                    warnings: Vec::new(),
                 },
             ),
             Effect::SpawnTerminal { terminal_id } => {
@@ -272,8 +351,13 @@ impl World {
 
     /// The oldest effect that has no outcome yet.
     pub fn oldest_effect(&self) -> OpenEffect {
+        self.open_effect().expect("an effect is open")
+    }
+
+    /// The same where there may be none.
+    pub fn open_effect(&self) -> Option<OpenEffect> {
         let open: Vec<OpenEffect> = self.store.read().unwrap().list("all", "", 1).unwrap();
-        open.into_iter().next().expect("an effect is open")
+        open.into_iter().next()
     }
 
     /// Gives an effect its outcome.
@@ -313,9 +397,14 @@ impl World {
             activity_detail: detail.map(str::to_owned),
             activity_since: self.clock.now(),
             is_process_alive: true,
+            source: String::from("screen"),
             ..LiveFacts::default()
         };
-        self.living.live.insert(TerminalId::parse(terminal).unwrap(), facts);
+        let terminal = TerminalId::parse(terminal).unwrap();
+        let before = self.living.live.get(&terminal).cloned().unwrap_or_default();
+        let begins = activity == "working" && before.activity != "working";
+        let facts = LiveFacts { n_turns: before.n_turns + u64::from(begins), ..facts };
+        self.living.live.insert(terminal, facts);
     }
 
     /// The output of a terminal, lines separated by `|`.
@@ -370,12 +459,29 @@ impl World {
         if words.iter().any(|word| word == "--json") && !printed.stdout.is_empty() {
             super::schema::check_printed(words, &printed.stdout);
         }
+        check_steps(&printed);
         printed
     }
 }
 
+/// Every next step that was printed can be run.
+fn check_steps(printed: &Printed) {
+    let lines = printed.stdout.lines().chain(printed.stderr.lines());
+    for line in lines.filter_map(|line| line.strip_prefix("  try: ")).filter(|line| line.starts_with("orca "))
+    {
+        super::words::assert_runnable(line, "a reply");
+    }
+    let document: serde_json::Value = serde_json::from_str(&printed.stdout).unwrap_or_default();
+    for data in [&document["error"]["data"], &document["result"]] {
+        let steps = data["nextSteps"].as_array().into_iter().chain(data["nextCommands"].as_array()).flatten();
+        for step in steps.filter_map(|step| step.as_str()).filter(|step| step.starts_with("orca ")) {
+            super::words::assert_runnable(step, "a reply");
+        }
+    }
+}
+
 impl Transport for World {
-    fn call(&mut self, request: Request, _: &mut dyn FnMut(u64)) -> Result<Response, ErrorBody> {
+    fn call(&mut self, request: Request, _: &mut dyn FnMut(u64)) -> Result<Response, Box<Unanswered>> {
         // What a client sends must survive the wire.
         let bytes = serde_json::to_vec(&request).unwrap();
         let request: Request = serde_json::from_slice(&bytes).unwrap();

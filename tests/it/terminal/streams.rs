@@ -139,6 +139,16 @@ fn output() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(token, 0..25).prop_map(|tokens| tokens.concat())
 }
 
+/// What the followed part of streams is made of: movement and erasing near by, and text.
+fn calm() -> impl Strategy<Value = Vec<u8>> {
+    let finals = prop::sample::select(b"ABCDGHJKPX@`adfm".to_vec());
+    let control = (0u32..12, prop::option::of(0u32..30), finals).prop_map(|(first, second, last)| {
+        let second = second.map_or(String::new(), |second| format!(";{second}"));
+        format!("\x1b[{first}{second}{}", char::from(last)).into_bytes()
+    });
+    prop_oneof![1 => text(), 1 => control]
+}
+
 fn size() -> impl Strategy<Value = TermSize> {
     (2u16..30, 2u16..60).prop_map(|(n_rows, n_cols)| TermSize::clamped(n_rows, n_cols))
 }
@@ -201,6 +211,20 @@ proptest! {
     }
 
     #[test]
+    fn rows_that_are_not_encoded_again_have_not_changed(
+        size in size(),
+        tokens in prop::collection::vec(prop_oneof![12 => calm(), 1 => control(), 2 => special()], 0..80),
+        n_joined in 1usize..4,
+    ) {
+        let (mut term, mut server) = (Term::new(size, TermConfig::default()), PaneRows::new());
+        for tokens in tokens.chunks(n_joined) {
+            term.process(&tokens.concat());
+            server.update(&term);
+            prop_assert_eq!(encoded(&server), whole(&term), "{:?}", tokens);
+        }
+    }
+
+    #[test]
     fn a_keyframe_restores_screen_cursor_modes_and_title(size in size(), outputs in prop::collection::vec(output(), 1..4)) {
         let mut term = Term::new(size, TermConfig::default());
         outputs.iter().for_each(|output| term.process(output));
@@ -219,6 +243,14 @@ proptest! {
         term.process(b"x\x1b[4Cy");
         prop_assert_eq!(texts(&again), texts(&term), "it goes on where the other stood");
     }
+}
+
+fn encoded(rows: &PaneRows) -> Vec<Vec<u8>> {
+    rows.newer_than(0).rows.iter().map(|(_, bytes)| bytes.to_vec()).collect()
+}
+
+fn whole(term: &Term) -> Vec<Vec<u8>> {
+    (0..term.size().n_rows()).map(|row| term.encoded_row(row)).collect()
 }
 
 fn texts(term: &Term) -> Vec<String> {
@@ -255,5 +287,96 @@ fn a_client_follows_every_recording() {
         });
         assert_eq!(client.rows(), rows(&term), "{}", recording.name);
         assert_eq!(client.meta().cursor, term.cursor(), "{}", recording.name);
+    }
+}
+
+#[test]
+fn rows_of_recordings_that_are_not_encoded_again_have_not_changed() {
+    for recording in fixtures::all() {
+        let mut server = PaneRows::new();
+        let bytes = &recording.bytes[..recording.bytes.len().min(20_000)];
+        let mut term = recording.term();
+        for piece in bytes.chunks(211) {
+            term.process(piece);
+            server.update(&term);
+            assert_eq!(encoded(&server), whole(&term), "{}", recording.name);
+        }
+    }
+}
+
+#[test]
+fn a_typed_character_touches_its_row_only() {
+    let touched = |term: &Term, since| -> Vec<u16> {
+        (0..term.size().n_rows()).filter(|row| term.is_touched_since(*row, since)).collect()
+    };
+    let mut term = Term::new(TermSize::clamped(5, 20), TermConfig::default());
+    let mut check = |output: &str, expected: &[u16]| {
+        let since = term.generation();
+        term.process(output.as_bytes());
+        assert_eq!(touched(&term, since), expected, "{output:?}");
+    };
+    check("\x1b[5;1H$ ", &[4]);
+    check("x", &[4]);
+    check("\x08\x1b[K\r\x1b[32m$\x1b[m ", &[4]);
+    check("\r\n", &[0, 1, 2, 3, 4]);
+    check("\x1b[2;3Htop\r\nnext", &[1, 2]);
+    check("\x1b[2A\x1b[2K", &[0]);
+    check("\x1b[4;1H0123456789012345678901", &[3, 4]);
+    check("\x1b[?25l\x1b[1;31m\x1b[?25h", &[]);
+    check("\x1b[4;1H\x1b[J", &[3, 4]);
+    check("\x1b[2;4r", &[0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_one() {
+    let line = |n: usize| match n % 97 {
+        96 => format!("{n} is far too long for the width of this terminal, so that it wraps\r\n"),
+        60 => format!("{n} ends without a return\n"),
+        55 => format!("{n} \x1b[9mstruck\x1b[m\r\n"),
+        10..20 => {
+            format!("\x1b[1;31m{n}\x1b[0m \x1b[48;5;20m{}\x1b[m\x1b[7m  \x1b[m  \r\n", "y".repeat(n % 9))
+        }
+        50 => String::from("\r\n"),
+        _ => format!("{n} {}\r\n", "x".repeat(n % 30)),
+    };
+    for (before, period) in [
+        ("", 97),
+        ("", 50),
+        ("\x1b[3;5Hfirst", 50),
+        ("\x1b[31mred\x1b[m and \x1b[7mmore\x1b[m\r\n\x1b[9;1H", 50),
+        ("\x1b[2;6r", 50),
+        ("\x1b[9m", 50),
+        ("\x1b[4h", 50),
+        ("日本", 50),
+        ("\x1b[35m\x1b[m", 97),
+        ("\x1b[44m", 50),
+        ("\x1b[1m", 50),
+        ("\x1b[?1049h", 50),
+        ("wraps wraps wraps wraps wraps wraps wraps wraps wraps wraps", 50),
+    ] {
+        let flood: String = (0..3_000).map(|n| line(n % period)).collect();
+        let config = TermConfig::default();
+        let mut whole = Term::new(TermSize::clamped(9, 40), config.clone());
+        let mut pieces = Term::new(TermSize::clamped(9, 40), config);
+        for term in [&mut whole, &mut pieces] {
+            term.process(before.as_bytes());
+        }
+        whole.process(flood.as_bytes());
+        flood.as_bytes().chunks(1_000).for_each(|piece| pieces.process(piece));
+        for after in ["", "end\x1b[3b", "\x1b[32m\r\nmore\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"] {
+            for term in [&mut whole, &mut pieces] {
+                term.process(after.as_bytes());
+            }
+            assert_eq!(rows(&whole), rows(&pieces), "{before:?}");
+            assert_eq!(whole.cursor(), pieces.cursor(), "{before:?}");
+            assert_eq!(whole.history().numbers(), pieces.history().numbers(), "{before:?}");
+            for number in whole.history().numbers() {
+                assert_eq!(
+                    whole.history().runs(number),
+                    pieces.history().runs(number),
+                    "{before:?} {number}"
+                );
+            }
+        }
     }
 }

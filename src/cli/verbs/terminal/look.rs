@@ -1,7 +1,7 @@
 //! Looking at terminals and waiting for them.
 
 use super::{TerminalArg, line};
-use crate::base::text::many_lines;
+use crate::base::text::{many_lines, one_line};
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
 use crate::proto::terminal::{
@@ -19,21 +19,33 @@ pub struct TerminalListArgs {
     /// The most to list, 1 to 1000 [default: 200].
     #[arg(long)]
     limit: Option<u32>,
-    /// Accepted for scripts written for other builds.
-    #[arg(long, hide = true)]
+    /// Also say which panes are in which tab and how they were split.
+    #[arg(long)]
     include_visual_layouts: bool,
 }
 
 impl Verb for TerminalListArgs {
     type Call = TerminalList;
     fn call(&self) -> Result<TerminalList, ErrorBody> {
-        Ok(TerminalList { worktree: self.worktree.clone(), limit: self.limit })
+        Ok(TerminalList {
+            worktree: self.worktree.clone(),
+            limit: self.limit,
+            has_visual_layouts: self.include_visual_layouts,
+        })
     }
     fn text(&self, reply: &Terminals) -> String {
         if reply.terminals.is_empty() {
             return String::from("no terminals yet");
         }
-        reply.terminals.iter().map(line).collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = reply.terminals.iter().map(line).collect();
+        for layout in reply.visual_layouts.iter().flatten() {
+            lines.push(format!("tab {}", layout.tab_id));
+            lines.extend(layout.panes.iter().map(|pane| match (&pane.split_of, pane.direction) {
+                (Some(of), Some(direction)) => format!("  {}  {direction} split of {of}", pane.handle),
+                (_, _) => format!("  {}", pane.handle),
+            }));
+        }
+        lines.join("\n")
     }
 }
 
@@ -51,7 +63,14 @@ impl Verb for TerminalShowArgs {
         Ok(TerminalShow { terminal: self.terminal.terminal.clone() })
     }
     fn text(&self, reply: &OneTerminal) -> String {
-        format!("{}\n{}", line(&reply.terminal), many_lines(&reply.terminal.preview))
+        let terminal = &reply.terminal;
+        let wait = terminal.agent_wait.as_ref().and_then(Option::as_ref);
+        let wait = wait.map(|wait| {
+            let reason = wait.reason.as_deref().map(one_line).unwrap_or_default();
+            format!("\nwaits for a person ({}): {reason}", wait.source)
+        });
+        let preview = many_lines(&terminal.summary.preview);
+        format!("{}{}\n{preview}", line(&terminal.summary), wait.unwrap_or_default())
     }
 }
 
@@ -95,8 +114,8 @@ impl Verb for TerminalReadArgs {
 pub struct TerminalWaitArgs {
     #[command(flatten)]
     terminal: TerminalArg,
-    /// exit or tui-idle.
-    #[arg(long = "for", value_name = "CONDITION")]
+    /// What to wait for: the end of the process, or an idle agent.
+    #[arg(long = "for", value_name = "CONDITION", value_parser = ["exit", "tui-idle"])]
     condition: String,
     /// The longest wait in milliseconds, 1 to 86400000 [default: 300000].
     #[arg(long, value_name = "MS")]

@@ -1,14 +1,15 @@
 //! Typing into terminals.
 
 use super::TerminalArg;
+use crate::base::text::one_line;
 use crate::cli::args::RetryArg;
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
-use crate::proto::terminal::{SentInput, TerminalSend};
+use crate::proto::terminal::{PromptReceipt, SentInput, TerminalSend};
 use clap::Args;
 
-/// Types into a terminal. With --enter into an agent, text and Enter are one prompt, which waits while
-/// a person's own text stands there.
+/// Types into a terminal. With --enter into an agent, also one that a person started in a shell, text
+/// and Enter are one prompt, which waits while a person's own text stands there.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  orca terminal send --terminal term_0123456789ab --text \"y\" --enter --json"
@@ -25,6 +26,9 @@ pub struct TerminalSendArgs {
     /// Press Ctrl-C after it.
     #[arg(long)]
     interrupt: bool,
+    /// Watch so many seconds, 1 to 3600, for the agent's turn to begin; nothing is typed twice.
+    #[arg(long, value_name = "SECONDS")]
+    wait_submit: Option<u64>,
     #[command(flatten)]
     retry: RetryArg,
 }
@@ -37,10 +41,22 @@ impl Verb for TerminalSendArgs {
             text: self.text.clone(),
             is_enter: self.enter,
             is_interrupt: self.interrupt,
+            wait_submit_s: self.wait_submit,
         })
     }
     fn text(&self, reply: &SentInput) -> String {
-        format!("{} bytes accepted by {}", reply.send.bytes_written, reply.send.handle)
+        let send = &reply.send;
+        let has_begun = |prompt: &PromptReceipt| prompt.stages.iter().any(|stage| stage == "turn_started");
+        let mut lines = vec![match (&send.refused_reason, &send.prompt) {
+            (Some(reason), _) => format!("refused by {} ({reason})", send.handle),
+            (None, Some(prompt)) if has_begun(prompt) => {
+                format!("prompt accepted by {} ({}); its turn began", send.handle, prompt.provider)
+            }
+            (None, Some(prompt)) => format!("prompt accepted by {} ({})", send.handle, prompt.provider),
+            (None, None) => format!("{} bytes accepted by {}", send.bytes_written, send.handle),
+        }];
+        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {}", one_line(warning))));
+        lines.join("\n")
     }
     fn exit(&self, reply: &SentInput) -> u8 {
         u8::from(!reply.send.accepted)

@@ -1,0 +1,114 @@
+//! Floods of lines: those that would leave the top before anybody can see them are put into history
+//! directly, without being drawn.
+//!
+//! The result is the same, cell for cell and line for line; only the work in between is left out.
+
+use super::pen;
+use super::scan::Csi;
+use super::sgr;
+use super::state::{Margins, Pen};
+use super::term::Term;
+use crate::base::grid::Style;
+use std::ops::Range;
+
+/// Shorter pieces are drawn: what is saved must be more than what scrolling the screen away costs.
+const MIN_BYTES: usize = 16 << 10;
+const ESC: u8 = 0x1b;
+
+/// Whether looking for lines to skip may pay.
+pub(super) fn is_long(bytes: &[u8]) -> bool {
+    bytes.len() >= MIN_BYTES
+}
+
+impl Term {
+    /// Takes as much as it can off the front of `bytes`. Gives how many bytes that was; the rest is
+    /// to be handled as usual.
+    pub(super) fn skip_lines(&mut self, bytes: &[u8]) -> usize {
+        if !self.may_skip() {
+            return 0;
+        }
+        // The first line goes on in a row of which nothing is known.
+        let Some(first) = memchr::memchr(b'\n', bytes) else { return 0 };
+        let lines = whole_lines(bytes, first + 1, self.n_cols().into());
+        let (n_rows, bottom) = (usize::from(self.n_rows()), self.n_rows() - 1);
+        // Down to the bottom row first, where each line scrolls.
+        let n_head = if self.cursor_position().0 == bottom { 0 } else { n_rows };
+        if lines.len() < n_head + 3 * n_rows {
+            return 0;
+        }
+        let (drawn_first, rest) = lines.split_at(n_head);
+        let (skipped, shown) = rest.split_at(rest.len() - (n_rows - 1));
+        let head = drawn_first.last().map_or(first + 1, |line| line.end);
+        let n_used = self.run(&bytes[..head], 0);
+        if n_used < head || !self.may_skip() || self.cursor_position() != (bottom, 0) {
+            return n_used;
+        }
+        self.feed("\n".repeat(n_rows - 1).as_bytes());
+        self.archive_scrolled();
+        for line in skipped {
+            // It is ASCII, as was looked at above; the line's end is no part of it.
+            let line = std::str::from_utf8(&bytes[line.start..line.end - 2]).unwrap_or_default();
+            self.history.push_line_alone(line, &self.styles, &self.clusters);
+        }
+        self.feed(b"\x1b[H");
+        let tail = skipped.last().map_or(head, |line| line.end);
+        let end = shown.last().map_or(tail, |line| line.end);
+        tail + self.run(&bytes[tail..end], 0)
+    }
+
+    /// Whether lines scroll off the top of the main screen and leave rows in the default look.
+    fn may_skip(&self) -> bool {
+        !self.is_alt_screen()
+            && self.margins == Margins::whole(self.n_rows())
+            && !self.is_origin
+            && self.pen == Pen::default()
+            && self.tag.is_empty()
+            && !self.is_after_joiner
+            && !self.text.needs_care()
+            && is_plain(self.parser.screen())
+    }
+}
+
+fn is_plain(screen: &vt100::Screen) -> bool {
+    let has_style =
+        screen.bold() || screen.dim() || screen.italic() || screen.underline() || screen.inverse();
+    !has_style && screen.fgcolor() == vt100::Color::Default && screen.bgcolor() == vt100::Color::Default
+}
+
+/// The lines from `from` on that may be skipped, with their ends, up to the first that may not.
+fn whole_lines(bytes: &[u8], from: usize, width: usize) -> Vec<Range<usize>> {
+    let (mut from, mut lines) = (from, Vec::new());
+    while let Some(n) = memchr::memchr(b'\n', &bytes[from..]) {
+        if !is_simple(&bytes[from..from + n], width) {
+            break;
+        }
+        lines.push(from..from + n + 1);
+        from += n + 1;
+    }
+    lines
+}
+
+/// Whether a line, without its line feed, is printable ASCII that fits into a row and ends in the
+/// default look, with no sequences but colours and styles that the parser knows.
+fn is_simple(line: &[u8], width: usize) -> bool {
+    let Some((b'\r', mut rest)) = line.split_last() else { return false };
+    let (mut n_cols, mut pen, mut style) = (0, Pen::default(), Style::default());
+    while !rest.is_empty() {
+        let n_text = memchr::memchr(ESC, rest).unwrap_or(rest.len());
+        let (text, sequence) = rest.split_at(n_text);
+        n_cols += text.len();
+        if n_cols > width || !text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
+            return false;
+        }
+        if sequence.is_empty() {
+            break;
+        }
+        let Some(end) = memchr::memchr(b'm', sequence) else { return false };
+        let (sequence, after) = sequence.split_at(end + 1);
+        let Some(followed) = pen::followed_simply(pen, sequence) else { return false };
+        let Some(csi) = Csi::parse(sequence) else { return false };
+        sgr::changes(&csi, |change| sgr::apply(&mut style, change));
+        (pen, rest) = (followed, after);
+    }
+    pen == Pen::default() && style == Style::default()
+}

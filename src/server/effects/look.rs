@@ -1,0 +1,129 @@
+//! Looking at repositories for verbs: read only, on a thread of its own.
+
+use super::{WorktreePlaces, project, worktree};
+use crate::git::refs::{resolve_base, search};
+use crate::git::status::{WorktreeStatus, status};
+use crate::git::{self, GitError};
+use crate::ops::look::{Look, Seen, Tree};
+use crate::proto::error::ErrorBody;
+use crate::proto::repo::RefDetail;
+use crate::proto::worktree::GitRow;
+use std::path::Path;
+
+/// Worktrees that are looked at side by side.
+const N_SIDE_BY_SIDE: usize = 4;
+
+/// Looks.
+pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBody> {
+    match wanted {
+        Look::Worktree(wish) => {
+            let project = worktree::foresee(places, &wish)?;
+            Ok(Seen::Worktree { wish, project })
+        }
+        Look::Refs { repo, query, limit } => {
+            let (found, is_truncated) = search(Path::new(&repo), &query, limit).map_err(body)?;
+            let refs = found.into_iter().map(|found| RefDetail { name: found.name, commit: found.commit });
+            Ok(Seen::Refs { refs: refs.collect(), is_truncated })
+        }
+        Look::Base { repo, name } => {
+            resolve_base(Path::new(&repo), Some(&name)).map(|_| Seen::Base).map_err(body)
+        }
+        Look::Project { repo, base } => {
+            let repo = Path::new(&repo);
+            let base = resolve_base(repo, base.as_deref()).map_err(body)?;
+            Ok(Seen::Project(project::at(repo, &base.name, &base.commit).model()))
+        }
+        Look::Trees(trees) => Ok(Seen::Trees(see_trees(&trees))),
+    }
+}
+
+fn body(error: GitError) -> ErrorBody {
+    ErrorBody::new(error.code(), error.to_string()).next_step(error.next_step())
+}
+
+fn see_trees(trees: &[Tree]) -> std::collections::BTreeMap<String, GitRow> {
+    let share = trees.len().div_ceil(N_SIDE_BY_SIDE).max(1);
+    std::thread::scope(|scope| {
+        let look =
+            |part: &'_ [Tree]| part.iter().map(|tree| (tree.id.clone(), see_tree(tree))).collect::<Vec<_>>();
+        let jobs: Vec<_> = trees.chunks(share).map(|part| scope.spawn(move || look(part))).collect();
+        jobs.into_iter().filter_map(|job| job.join().ok()).flatten().collect()
+    })
+}
+
+fn see_tree(tree: &Tree) -> GitRow {
+    let path = Path::new(&tree.path);
+    if !path.is_dir() {
+        return GitRow { is_missing: true, ..GitRow::default() };
+    }
+    // What encloses a folder that lost its own repository is not this worktree.
+    let is_own = |info: git::RepoInfo| info.worktree.is_none_or(|root| root == path);
+    match git::discover(path).map(is_own).and_then(|is_own| {
+        if is_own {
+            status(path, tree.base.as_deref())
+        } else {
+            Err(GitError::NotARepository { path: path.to_owned() })
+        }
+    }) {
+        Ok(status) => row(status),
+        Err(error) => GitRow { error: Some(error.to_string()), ..GitRow::default() },
+    }
+}
+
+fn row(status: WorktreeStatus) -> GitRow {
+    GitRow {
+        is_dirty: status.is_dirty(),
+        branch: status.branch,
+        head: status.head,
+        base: status.base,
+        ahead: status.n_ahead,
+        behind: status.n_behind,
+        staged: status.n_staged,
+        modified: status.n_modified,
+        untracked: status.n_untracked,
+        conflicted: status.n_conflicted,
+        operation: status.operation.map(str::to_owned),
+        is_merged: status.is_merged,
+        is_missing: false,
+        error: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::name::{BranchPrefix, Layout};
+    use crate::git::testing::TestRepo;
+
+    fn places() -> WorktreePlaces {
+        WorktreePlaces { root: "/t".into(), layout: Layout::Flat, prefix: BranchPrefix::None }
+    }
+
+    #[test]
+    fn worktrees_are_seen_as_they_are_now() {
+        let repo = TestRepo::with_commit();
+        std::fs::write(repo.root().join("new"), "x").unwrap();
+        let inner = repo.root().join("lost");
+        std::fs::create_dir(&inner).unwrap();
+        let tree = |id: &str, path: &Path| Tree {
+            id: id.to_owned(),
+            path: path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned(),
+            base: None,
+        };
+        let trees =
+            [tree("main", repo.root()), tree("gone", Path::new("/no/such/tree")), tree("lost", &inner)];
+        let Ok(Seen::Trees(seen)) = see(&places(), Look::Trees(trees.to_vec())) else { panic!() };
+        assert_eq!((seen["main"].branch.as_deref(), seen["main"].untracked), (Some("main"), 1));
+        assert!(seen["gone"].is_missing);
+        assert!(seen["lost"].error.is_some() && seen["lost"].branch.is_none(), "{:?}", seen["lost"]);
+    }
+
+    #[test]
+    fn a_base_that_is_no_commit_is_a_bad_argument() {
+        let repo = TestRepo::with_commit();
+        let path = repo.root().to_string_lossy().into_owned();
+        let ask = |name: &str| see(&places(), Look::Base { repo: path.clone(), name: name.to_owned() });
+        assert_eq!(ask("main"), Ok(Seen::Base));
+        assert_eq!(ask("nothing").unwrap_err().code.as_str(), "invalid_argument");
+    }
+}

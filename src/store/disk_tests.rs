@@ -4,6 +4,7 @@
 use super::{Store, StoreError};
 use crate::base::clock::Timestamp;
 use crate::base::id::RunId;
+use crate::model::limit::Limits;
 use crate::model::run::{Consumer, Run};
 use proptest::prelude::*;
 use std::io;
@@ -123,6 +124,7 @@ fn run(n: usize) -> Run {
         objective: "x".repeat(n * 700),
         consumer: Some(Consumer::User),
         consumer_generation: 1,
+        limits: Limits::default(),
         created_at: Timestamp(n as i64),
         updated_at: Timestamp(n as i64),
     }

@@ -4,7 +4,8 @@
 use orca::base::clock::Timestamp;
 use orca::base::id::{DispatchId, IncarnationId, MessageId, PaneKey, ResourceId, RunId, TaskId, TerminalId};
 use orca::base::size::TermSize;
-use orca::model::dispatch::{Dispatch, DispatchState};
+use orca::model::dispatch::{Dispatch, DispatchState, Termination};
+use orca::model::limit::Limits;
 use orca::model::message::{Mailbox, Message, MessageType, Priority};
 use orca::model::resource::{Ownership, ReleaseState, Resource};
 use orca::model::run::{Consumer, Run};
@@ -47,6 +48,7 @@ fn write_run(tx: &mut Tx, n: usize) {
         objective: format!("Objective {n}"),
         consumer: Some(Consumer::User),
         consumer_generation: 1,
+        limits: Limits::default(),
         created_at: at(n, 0),
         updated_at: at(n, 0),
     })
@@ -112,12 +114,17 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         status: DispatchState::Completed,
         failure_count: 0,
         last_failure: None,
+        termination: Some(Termination::Reported),
         dispatched_at: Some(at(run, task)),
         completed_at: Some(at(run, task + 1)),
         created_at: at(run, task),
         last_heartbeat_at: None,
         last_phase: None,
         revoked_at: Some(at(run, task + 1)),
+        quiet_since: None,
+        wall_from: None,
+        silence_from: None,
+        sign_from: None,
         depth: 1,
         creator_handle: String::from("user"),
         retry_of: None,
@@ -150,6 +157,8 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         worktree_path: String::from("/work"),
         branch: None,
         title: None,
+        pane_title: None,
+        split: None,
         agent: Some(String::from("codex")),
         launch: LaunchRecord {
             argv: vec![String::from("codex"), "The brief of a worker, as it was given. ".repeat(60)],
@@ -195,6 +204,7 @@ fn worker(id: &DispatchId, terminal: &TerminalId, created_at: Timestamp) -> Work
             display_name: None,
             comment: None,
             setup: None,
+            agent_startup: None,
             timeout_ms: 60_000,
             is_reused_terminal: false,
         },

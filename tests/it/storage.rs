@@ -6,6 +6,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::wait::until;
 use orca::base::clock::Timestamp;
 use orca::base::id::RunId;
+use orca::model::limit::Limits;
 use orca::model::run::{Consumer, Run};
 use orca::store::{Store, StoreError};
 use proptest::prelude::*;
@@ -24,6 +25,7 @@ fn good(path: &Path) {
             objective: "x".repeat(500),
             consumer: Some(Consumer::User),
             consumer_generation: 1,
+            limits: Limits::default(),
             created_at: Timestamp(0),
             updated_at: Timestamp(0),
         })

@@ -47,7 +47,10 @@ impl Effects {
         lock(&self.open).insert(open.id.to_string());
         let going = match &open.effect {
             Effect::SpawnTerminal { terminal_id } => Some(self.starts.begin(terminal_id)),
-            Effect::CreateWorktree(_) | Effect::DeliverPrompt { .. } | Effect::CloseTerminal { .. } => None,
+            Effect::CreateWorktree(_)
+            | Effect::RemoveWorktree(_)
+            | Effect::DeliverPrompt { .. }
+            | Effect::CloseTerminal { .. } => None,
         };
         let effects = self.clone();
         let begun = std::thread::Builder::new().name(String::from("orca-effect")).spawn(move || {

@@ -6,7 +6,6 @@ use crate::support::world::World;
 use orca::base::id::EffectId;
 use orca::cli::transport::Transport as _;
 use orca::model::dispatch::Dispatch;
-use orca::model::effect::{Effect, Outcome};
 use orca::ops::cx::Wake;
 use orca::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use serde_json::{Value, json};
@@ -103,19 +102,7 @@ impl Broken {
             self.crash();
         }
         let open = seen::open_effects(&self.world).into_iter().next().expect("something is to be done");
-        let outcome = match &open.effect {
-            Effect::CreateWorktree(wish) => Outcome::WorktreeCreated {
-                path: format!("/trees/{}", wish.name),
-                branch: wish.name.clone(),
-                base_ref: String::from("main"),
-                base_commit: String::from("0123456"),
-            },
-            Effect::SpawnTerminal { .. } => Outcome::TerminalSpawned { pid: 7 },
-            Effect::DeliverPrompt { .. } => Outcome::PromptDelivered { is_confirmed: true },
-            Effect::CloseTerminal { .. } => {
-                Outcome::TerminalClosed { end: None, archive: String::from("captured") }
-            }
-        };
+        let (_, outcome) = self.world.success(&open.effect);
         self.world.end_effect(&open.id, outcome.clone());
         if self.breaks() {
             self.crash();

@@ -316,7 +316,7 @@ impl Play {
         let effect = self.model.effects[which].clone();
         let open = seen::open_effects(&self.world);
         let real = open.iter().find(|open| self.is_same_effect(&effect, open)).expect("the effect is open");
-        let outcome = outcome_of(&real.effect, came);
+        let outcome = outcome_of(&self.world, &real.effect, came);
         self.log.push(format!("> {effect:?} {outcome:?}"));
         self.world.end_effect(&real.id, outcome);
         self.model.outcome(which, came);
@@ -337,23 +337,13 @@ impl Play {
     }
 }
 
-fn outcome_of(effect: &effect::Effect, came: Came) -> Outcome {
+fn outcome_of(world: &World, effect: &effect::Effect, came: Came) -> Outcome {
     let (message, code) = (String::from("it broke"), String::from("runtime_error"));
     match (came, effect) {
         (Came::Failed, _) => Outcome::Failed { code, message },
         (Came::Unknown, _) => Outcome::Unknown { message },
         (Came::Blocked, effect::Effect::DeliverPrompt { .. }) => Outcome::PromptBlocked { reason: message },
-        (_, effect::Effect::CreateWorktree(wish)) => Outcome::WorktreeCreated {
-            path: format!("/trees/{}", wish.name),
-            branch: wish.name.clone(),
-            base_ref: String::from("main"),
-            base_commit: String::from("0123456"),
-        },
-        (_, effect::Effect::SpawnTerminal { .. }) => Outcome::TerminalSpawned { pid: 7 },
-        (_, effect::Effect::DeliverPrompt { .. }) => Outcome::PromptDelivered { is_confirmed: true },
-        (_, effect::Effect::CloseTerminal { .. }) => {
-            Outcome::TerminalClosed { end: None, archive: String::from("captured") }
-        }
+        (Came::Good | Came::Blocked, effect) => world.success(effect).1,
     }
 }
 

@@ -191,6 +191,7 @@ fn hidden(world: &World) -> Vec<String> {
     for one in open_effects(world) {
         let what = match one.effect {
             Effect::CreateWorktree(_) => "tree",
+            Effect::RemoveWorktree(_) => "remove",
             Effect::SpawnTerminal { .. } => "spawn",
             Effect::DeliverPrompt { .. } => "prompt",
             Effect::CloseTerminal { .. } => "close",

@@ -312,7 +312,14 @@ impl World {
     /// Gives the oldest open effect the outcome it would have if all goes well.
     pub fn succeed(&mut self) -> String {
         let open = self.oldest_effect();
-        let (what, outcome) = match &open.effect {
+        let (what, outcome) = self.success(&open.effect);
+        self.end_effect(&open.id, outcome);
+        what
+    }
+
+    /// What an effect is called, and the outcome it has if all goes well.
+    pub fn success(&self, effect: &Effect) -> (String, Outcome) {
+        match effect {
             Effect::CreateWorktree(wish) => (
                 format!("worktree {}", wish.name),
                 Outcome::WorktreeCreated(NewCheckout {
@@ -344,9 +351,7 @@ impl World {
                 format!("close {terminal_id}"),
                 Outcome::TerminalClosed { end: None, archive: String::from("captured") },
             ),
-        };
-        self.end_effect(&open.id, outcome);
-        what
+        }
     }
 
     /// The oldest effect that has no outcome yet.

@@ -329,7 +329,7 @@ impl Pump {
 
     /// Tells the engine when the agent came to rest: it may have mail.
     fn look_for_rest(&mut self) {
-        if self.rest.look(&self.pane, &self.presets)
+        if self.rest.look(&self.pane)
             && self.inbox.try_send(Command::Idle { terminal: self.pane.id.clone() }).is_err()
         {
             self.rest.forget();
@@ -441,7 +441,7 @@ impl Pump {
                 queue.typed_at = Some(Instant::now());
                 queue.partial = bytes;
             }
-            Item::Nudge { steps, messages } => match self.pane.rest(queue, &self.presets) {
+            Item::Nudge { steps, messages } => match self.pane.rest(queue) {
                 Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
                     queue.items.push_front(Item::Prompt(steps));
                 }

@@ -367,7 +367,7 @@ impl Terminals {
         let panes = self.running();
         let is_idle = |pane: &&Arc<Pane>| {
             let queue = pane.queue();
-            pane.rest(&queue, &self.presets).is_some_and(|left| left.is_zero())
+            pane.rest(&queue).is_some_and(|left| left.is_zero())
         };
         panes.iter().filter(is_idle).map(|pane| pane.id.clone()).collect()
     }

@@ -116,7 +116,9 @@ impl Batch {
         self.effects.extend(left.effects);
         self.fenced.extend(left.acts.iter().filter_map(|act| match act {
             Act::CancelWaits { run } => Some(run.clone()),
-            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } | Act::Focus { .. } | Act::Refresh => None,
+            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } | Act::Focus { .. } | Act::Refresh => {
+                None
+            }
         }));
         self.acts.extend(left.acts);
         self.held = Some(tx);

@@ -67,8 +67,7 @@ impl Pane {
 
     /// The steps that type a line and send it.
     pub fn line_steps(&self, line: &str) -> VecDeque<Step> {
-        let settle_ms =
-            self.preset().map_or(SETTLE_MS, |preset| preset.paste.settle_ms.max(SETTLE_MS));
+        let settle_ms = self.preset().map_or(SETTLE_MS, |preset| preset.paste.settle_ms.max(SETTLE_MS));
         [Step::Type(line.to_owned()), Step::Settle { ms: settle_ms }, Step::Enter].into()
     }
 

@@ -136,8 +136,7 @@ impl Terminals {
             wake,
         }));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
-        let pump =
-            Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone(), Arc::clone(&self.presets));
+        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
             .stack_size(512 << 10)

@@ -188,6 +188,8 @@ impl Screen {
             if now >= tick_at {
                 self.model.stale = Stale::Whole;
             }
+            // Before the new focus can be seen: who sees it types into it.
+            self.typist.arm(n_taken, self.straight());
             if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
                 if self.model.stale == Stale::Whole {
                     tick_at = now + Duration::from_millis(self.model.next_tick_ms());
@@ -195,7 +197,6 @@ impl Screen {
                 let n_bytes = self.draw()?;
                 pace.note(Instant::now(), n_bytes);
             }
-            self.typist.arm(n_taken, self.straight());
         }
         Ok(())
     }

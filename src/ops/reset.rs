@@ -90,7 +90,9 @@ fn let_effects_go(cx: &mut Cx<'_>) -> Result<(), OpError> {
             Effect::CreateWorktree(_) | Effect::DeliverPrompt { .. } => {
                 cx.tx.delete::<OpenEffect>(open.id.as_str())?;
             }
-            Effect::SpawnTerminal { .. } | Effect::CloseTerminal { .. } => cx.tx.put(&open)?,
+            Effect::SpawnTerminal { .. } | Effect::CloseTerminal { .. } | Effect::RemoveWorktree(_) => {
+                cx.tx.put(&open)?;
+            }
         }
     }
     Ok(())

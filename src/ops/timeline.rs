@@ -83,6 +83,8 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         | EventKind::RepoChanged
         | EventKind::RepoRemoved
         | EventKind::HooksDecided
+        | EventKind::TerminalRenamed
+        | EventKind::StateReset
         | EventKind::ServerStarted => return None,
     })
 }

@@ -3,7 +3,6 @@
 //! still there after a restart.
 
 use super::pane::{Item, Pane, Queue};
-use crate::agent::Presets;
 use crate::agent::prompt::Step;
 use crate::base::clock::Clock;
 use crate::base::id::MessageId;
@@ -48,7 +47,7 @@ impl Queue {
 impl Pane {
     /// How long until the agent here counts as at rest, as far as can be said now: zero when it does,
     /// none while it works, a person's draft stands, something is to be typed, or no agent runs.
-    pub fn rest(&self, queue: &Queue, presets: &Presets) -> Option<Duration> {
+    pub fn rest(&self, queue: &Queue) -> Option<Duration> {
         if queue.has_draft || !queue.items.is_empty() || !queue.partial.is_empty() {
             return None;
         }
@@ -59,35 +58,16 @@ impl Pane {
             }
             Duration::from_millis(Clock::System.now().since_ms(inner.live.activity_since))
         };
-        if !self.runs_agent(presets) {
+        if self.preset().is_none() {
             return None;
         }
         let untouched = queue.typed_at.map_or(UNTOUCHED, |at| at.elapsed());
         Some(SETTLED.saturating_sub(idle).max(UNTOUCHED.saturating_sub(untouched)))
     }
 
-    /// The agent itself is what reads here: it was started as such, or it is in the foreground of a shell.
-    fn runs_agent(&self, presets: &Presets) -> bool {
-        if self.preset.is_some() {
-            return true;
-        }
-        let foreground = rustix::termios::tcgetpgrp(&self.master).ok();
-        let pid = foreground.map(|group| group.as_raw_nonzero().get().unsigned_abs());
-        let Some(pid) = pid else { return false };
-        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-        let argv = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let argv: Vec<String> = argv
-            .split(|byte| *byte == 0)
-            .filter(|word| !word.is_empty())
-            .map(|word| String::from_utf8_lossy(word).into_owned())
-            .collect();
-        presets.iter().any(|preset| preset.is_process(name.trim(), &argv))
-    }
-
     /// The steps that type a line and send it.
     pub fn line_steps(&self, line: &str) -> VecDeque<Step> {
-        let settle_ms =
-            self.preset.as_ref().map_or(SETTLE_MS, |preset| preset.paste.settle_ms.max(SETTLE_MS));
+        let settle_ms = self.preset().map_or(SETTLE_MS, |preset| preset.paste.settle_ms.max(SETTLE_MS));
         [Step::Type(line.to_owned()), Step::Settle { ms: settle_ms }, Step::Enter].into()
     }
 
@@ -106,9 +86,9 @@ pub struct RestTeller {
 
 impl RestTeller {
     /// Looks at the agent. True: it is at rest, and that was not told since somebody typed or it worked.
-    pub fn look(&mut self, pane: &Pane, presets: &Presets) -> bool {
+    pub fn look(&mut self, pane: &Pane) -> bool {
         let queue = pane.queue();
-        let rest = pane.rest(&queue, presets).filter(|_| pane.is_ready() != Some(false));
+        let rest = pane.rest(&queue).filter(|_| pane.is_ready() != Some(false));
         let typed_at = queue.typed_at;
         drop(queue);
         let now = Instant::now();

@@ -8,7 +8,6 @@
 use super::command::{Command, Inbox};
 use super::idle::RestTeller;
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
-use crate::agent::Presets;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
@@ -49,7 +48,6 @@ pub struct Pump {
     pub wake: UnixStream,
     pub inbox: Inbox,
     pub notices: Notices,
-    presets: Arc<Presets>,
     rest: RestTeller,
     published_at: Instant,
     publish_due: Option<Instant>,
@@ -64,14 +62,7 @@ pub struct Pump {
 
 impl Pump {
     /// A pump over a terminal that was just taken over.
-    pub fn new(
-        pane: Arc<Pane>,
-        link: Link,
-        wake: UnixStream,
-        inbox: Inbox,
-        notices: Notices,
-        presets: Arc<Presets>,
-    ) -> Self {
+    pub fn new(pane: Arc<Pane>, link: Link, wake: UnixStream, inbox: Inbox, notices: Notices) -> Self {
         let now = Instant::now();
         Self {
             pane,
@@ -79,7 +70,6 @@ impl Pump {
             wake,
             inbox,
             notices,
-            presets,
             rest: RestTeller::default(),
             published_at: now.checked_sub(FRAME).unwrap_or(now),
             publish_due: Some(now),
@@ -329,7 +319,7 @@ impl Pump {
 
     /// Tells the engine when the agent came to rest: it may have mail.
     fn look_for_rest(&mut self) {
-        if self.rest.look(&self.pane, &self.presets)
+        if self.rest.look(&self.pane)
             && self.inbox.try_send(Command::Idle { terminal: self.pane.id.clone() }).is_err()
         {
             self.rest.forget();
@@ -441,7 +431,7 @@ impl Pump {
                 queue.typed_at = Some(Instant::now());
                 queue.partial = bytes;
             }
-            Item::Nudge { steps, messages } => match self.pane.rest(queue, &self.presets) {
+            Item::Nudge { steps, messages } => match self.pane.rest(queue) {
                 Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
                     queue.items.push_front(Item::Prompt(steps));
                 }

@@ -136,8 +136,7 @@ impl Terminals {
             wake,
         }));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
-        let pump =
-            Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone(), Arc::clone(&self.presets));
+        let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
             .stack_size(512 << 10)
@@ -367,7 +366,7 @@ impl Terminals {
         let panes = self.running();
         let is_idle = |pane: &&Arc<Pane>| {
             let queue = pane.queue();
-            pane.rest(&queue, &self.presets).is_some_and(|left| left.is_zero())
+            pane.rest(&queue).is_some_and(|left| left.is_zero())
         };
         panes.iter().filter(is_idle).map(|pane| pane.id.clone()).collect()
     }

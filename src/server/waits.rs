@@ -85,7 +85,9 @@ impl Waits {
             | WaitOn::WorkerStart { .. }
             | WaitOn::WorkerEnd { .. }
             | WaitOn::Effect { .. }
-            | WaitOn::Terminal { .. } => None,
+            | WaitOn::Terminal { .. }
+            | WaitOn::Submit(_)
+            | WaitOn::Events { .. } => None,
         })
         .collect()
     }

@@ -45,10 +45,9 @@ use stale::Stale;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
 use typist::{Straight, Typist};
 
 /// How long a frame waits for the echo of a key, so that one frame shows both.
@@ -146,7 +145,7 @@ impl Screen {
                     None => break,
                 },
                 msg = next(&mut self.stream, place, &self.model.host) => Some(msg),
-                () = tokio::time::sleep_until(wait) => None,
+                () = tokio::time::sleep_until(wait.into()) => None,
             };
             let now = Instant::now();
             self.take(Msg::Tick(Clock::System.now()))?;
@@ -189,6 +188,8 @@ impl Screen {
             if now >= tick_at {
                 self.model.stale = Stale::Whole;
             }
+            // Before the new focus can be seen: who sees it types into it.
+            self.typist.arm(n_taken, self.straight());
             if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
                 if self.model.stale == Stale::Whole {
                     tick_at = now + Duration::from_millis(self.model.next_tick_ms());
@@ -196,7 +197,6 @@ impl Screen {
                 let n_bytes = self.draw()?;
                 pace.note(Instant::now(), n_bytes);
             }
-            self.typist.arm(n_taken, self.straight());
         }
         Ok(())
     }
@@ -281,9 +281,12 @@ async fn next(stream: &mut Option<Stream>, place: &Place, host: &HostFacts) -> E
 fn read_input(typist: Arc<Typist>, send: mpsc::Sender<Event>) {
     let hand_over = move |msg: Msg| typist.take(&msg) || send.blocking_send(Event::Msg(msg)).is_ok();
     std::thread::spawn(move || {
-        if let Some(facts) = probe::read_answers(|event| hand_over(Msg::Key(event)))
-            && hand_over(Msg::Host(facts))
-        {
+        let before = host::Host::size();
+        let Some(facts) = probe::read_answers(|event| hand_over(Msg::Key(event))) else { return };
+        // Until its reader runs, crossterm hears of no new size.
+        let (n_cols, n_rows) = host::Host::size();
+        let is_resized = (n_cols, n_rows) != before;
+        if hand_over(Msg::Host(facts)) && (!is_resized || hand_over(Msg::Resize { n_cols, n_rows })) {
             input::read_all(hand_over);
         }
     });

@@ -1,8 +1,7 @@
 //! When the next frame may be drawn: at once after a pause, then at most every 16 ms, and during a
 //! flood no more often than a slow line takes.
 
-use std::time::Duration;
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(16);

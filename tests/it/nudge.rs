@@ -37,6 +37,7 @@ fn a_coordinator_is_told_once_of_what_asks_for_something() {
     let mut world = World::new();
     world.terminal("term_c");
     world.terminal("term_w");
+    world.terminal("term_x");
     let made = run(&mut world, Some("term_c"), "run-create --objective Ship --json");
     let made: serde_json::Value = serde_json::from_str(&made).unwrap();
     let bound = made["result"]["run"]["id"].as_str().unwrap().to_owned();
@@ -63,7 +64,7 @@ fn a_coordinator_is_told_once_of_what_asks_for_something() {
     assert_eq!(line(&mut world, "term_c", false), None);
 
     // A refused heartbeat does ask for something, and the count is of all that waits.
-    world.sender = Some(String::from("term_c"));
+    world.sender = Some(String::from("term_x"));
     let refused = beat.split(' ').map(str::to_owned);
     let words = [String::from("orca"), String::from("orchestration")].into_iter().chain(refused);
     assert_eq!(world.run(&words.collect::<Vec<_>>()).code, 1);

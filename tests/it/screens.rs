@@ -217,6 +217,7 @@ fn nothing_is_typed_over_a_draft() {
     sandbox.ask(&["orchestration", "run-create", "--objective", "try it"]);
     let started = sandbox.ask(&["orchestration", "worker-start", "--spec", "Do it.", "--agent", "fake"]);
     let dispatch = started["dispatchId"].as_str().unwrap();
+    let terminal = started["agentTerminalHandle"].as_str().unwrap();
     let mut screen = Screen::attach(&sandbox, 24, 80);
     screen.wait_for("agent is up");
     screen.keys("my dra");
@@ -227,13 +228,16 @@ fn nothing_is_typed_over_a_draft() {
     sandbox.kill_server();
     sandbox.ask(&["orchestration", "send", "--to", &to, "--subject", "another"]);
     screen.wait_for("my dra");
-    let cleared = |screen: &mut Screen| {
+    let draft = sandbox.state().join("terminals").join(terminal).join("draft");
+    assert!(draft.exists());
+    // Keys count once the screen has found the next server; a line comes some time after the last of them.
+    let is_cleared = |screen: &mut Screen| {
         screen.keys("\x15");
-        let lines = std::fs::read_to_string(&log).unwrap_or_default();
-        (!lines.is_empty()).then_some(())
+        (!draft.exists()).then_some(())
     };
-    wait::until(|| cleared(&mut screen), || sandbox.log());
-    let lines = std::fs::read_to_string(&log).unwrap();
+    wait::until(|| is_cleared(&mut screen), || sandbox.log());
+    let told = || std::fs::read_to_string(&log).ok().filter(|lines| !lines.is_empty());
+    let lines = wait::until(told, || sandbox.log());
     assert!(lines.starts_with("[orca] 2 messages wait (2 status). Read: "), "{lines:?}");
 }
 
@@ -259,6 +263,7 @@ fn a_split_shares_the_pane_and_a_switch_moves_the_focus() {
     assert_eq!(switched["focus"]["navigated"], true);
     screen.wait_for("━▶ wo[31mrkshop");
     screen.keys("echo typed he're'; stty size\r");
+    screen.wait_for("typed here");
     sandbox.wait_for_text(&second, "typed here");
     // The keys of tmux do the same.
     screen.keys("\x02%");

@@ -211,6 +211,8 @@ fn every_transcript_plays_as_it_is_written() {
     for path in paths {
         let script = std::fs::read_to_string(&path).unwrap();
         let mut world = World::new();
+        // Shown when a script breaks off.
+        println!("{}", path.display());
         let played = play(&mut world, &script);
         answered.extend(world.answered);
         if played == script {

@@ -45,7 +45,7 @@ pub fn run(args: &EventsArgs, session: &mut Session<'_>) -> u8 {
     };
     let (mut has_begun, mut is_away) = (false, false);
     loop {
-        let response = verb::ask(&call, None, None, session);
+        let response = verb::answer(&call, session);
         if has_begun && is_server_away(&response) {
             if !std::mem::replace(&mut is_away, true) {
                 session.out.talk("orca: the server is away; its events follow when it is back");

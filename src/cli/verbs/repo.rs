@@ -155,7 +155,7 @@ impl Verb for RepoRemoveArgs {
 
 /// Says where new worktrees of a repository begin when --base-branch does not.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca repo set-base-ref --ref origin/develop --json")]
+#[command(after_help = "Example:\n  orca repo set-base-ref --ref main --json")]
 pub struct RepoSetBaseRefArgs {
     #[command(flatten)]
     which: RepoArg,

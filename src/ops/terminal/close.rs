@@ -81,7 +81,7 @@ fn end(cx: &mut Cx<'_>, verb: &str, mode: &str, terminals: Vec<Terminal>) -> Res
     let mut handles = Vec::new();
     let mut effects = Vec::new();
     // One that is named goes also where its process ended before; a whole worktree only ends processes.
-    let is_meant = |terminal: &Terminal| is_alive(terminal) || (!call.is_all && is_left(terminal));
+    let is_meant = |terminal: &Terminal| is_alive(terminal) || (mode != "worktree" && is_left(terminal));
     for terminal in terminals.into_iter().filter(is_meant) {
         handles.push(terminal.id.clone());
         effects.push(cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?);

@@ -128,7 +128,13 @@ struct Server {
 
 impl Server {
     fn place(&self) -> Place {
-        Place { dir: self.dir.clone(), uid: self.uid, may_start: false, program: PathBuf::from(program()) }
+        Place {
+            dir: self.dir.clone(),
+            uid: self.uid,
+            spools: self.dir.spools(self.uid, self.dir.root()),
+            may_start: false,
+            program: PathBuf::from(program()),
+        }
     }
 
     fn orca(&self, words: &[&str]) -> Value {

@@ -347,7 +347,7 @@ fn draw_row(
     let inside = tile.inside;
     let n_cols = inside.width.min(tile.size.1);
     let mark_at = |col: u16| {
-        let mut here = tile.marks.iter().filter(|(row, cols, _)| *row == from && cols.contains(&col));
+        let here = tile.marks.iter().filter(|(row, cols, _)| *row == from && cols.contains(&col));
         here.map(|(_, _, mark)| *mark).next_back()
     };
     let mut col = 0;

@@ -92,7 +92,7 @@ impl Term {
             if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
                 continue;
             }
-            let mut style = style_of_cell(cell);
+            let mut style = if is_filler { Style::default() } else { style_of_cell(cell) };
             let contents = if cell.has_contents() && !is_filler { cell.contents() } else { " " };
             match form {
                 Form::Tagged => {

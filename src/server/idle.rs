@@ -58,9 +58,7 @@ impl Pane {
             }
             Duration::from_millis(Clock::System.now().since_ms(inner.live.activity_since))
         };
-        if self.preset().is_none() {
-            return None;
-        }
+        self.preset()?;
         let untouched = queue.typed_at.map_or(UNTOUCHED, |at| at.elapsed());
         Some(SETTLED.saturating_sub(idle).max(UNTOUCHED.saturating_sub(untouched)))
     }

@@ -348,7 +348,7 @@ fn draw_row(
     let n_cols = inside.width.min(tile.size.1);
     let mark_at = |col: u16| {
         let here = tile.marks.iter().filter(|(row, cols, _)| *row == from && cols.contains(&col));
-        here.map(|(_, _, mark)| *mark).last()
+        here.map(|(_, _, mark)| *mark).next_back()
     };
     let mut col = 0;
     for run in &source.runs {

@@ -15,7 +15,7 @@ use crate::model::resource::{Ownership, ReleaseState, Resource};
 use crate::model::run::Run;
 use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{Terminal, TerminalLife};
-use crate::model::worker::{Worker, WorkerState};
+use crate::model::worker::{Stage, Worker, WorkerState};
 use crate::store::rows::Row;
 use crate::store::tx::{Touched, Tx};
 use std::collections::BTreeSet;
@@ -156,7 +156,9 @@ fn of_worker(tx: &Tx, worker: &Worker) -> Result<Vec<&'static str>, OpError> {
     }
     let open = tx.list::<OpenEffect>("dispatch", id, usize::MAX)?;
     let is_closing = open.iter().any(|open| matches!(open.effect, Effect::CloseTerminal { .. }));
-    if worker.state == WorkerState::Starting && open.is_empty() {
+    // A setup is a process of its own, or waits for a person's approval.
+    let is_in_setup = worker.stage == Stage::SetupWait;
+    if worker.state == WorkerState::Starting && !is_in_setup && open.is_empty() {
         found.push("its start goes on and nothing is to be done for it");
     }
     if worker.state == WorkerState::Stopping && !is_closing {

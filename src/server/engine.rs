@@ -28,7 +28,7 @@ use crate::model::effect::{Effect, OpenEffect};
 use crate::model::run::Run;
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::ops::advance;
-use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wait, Wake};
+use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::{OpError, store_body};
 use crate::ops::invariants;
 use crate::ops::mail::spooled;
@@ -326,15 +326,13 @@ impl Engine {
     fn wake(&mut self, batch: &mut Batch, waiting: Waiting, wake: Wake) {
         let Waiting { wait, due, request_id, caller, reply } = waiting;
         let id = request_id.as_deref();
-        let again = wait.clone();
+        let (deadline, again) = (wait.deadline, wait);
         let answer = self.transact(batch, caller.clone(), |cx| {
             crate::ops::handle_wake(cx, again, wake, id).map(|answer| match answer {
                 Answer::Done(_) => Keep::Commit(answer),
                 Answer::Wait(_) | Answer::Look(_) => Keep::Abort(answer),
             })
         });
-        // One that only looks again has a new deadline; any other goes on under the one it had.
-        let due_again = |wait: &Wait, now| if wake == Wake::Deadline { waits::due(wait, now) } else { due };
         match answer {
             Ok(Answer::Wait(wait))
                 if wake == Wake::Deadline && wait.deadline.is_none_or(|due| due <= self.clock.now()) =>
@@ -343,7 +341,9 @@ impl Engine {
                 batch.replies.push((reply, Err(bug.into())));
             }
             Ok(Answer::Wait(wait)) => {
-                let due = due_again(&wait, self.clock.now());
+                // One that looks again in between has a new deadline; any other goes on under the one it had.
+                let is_same = wake == Wake::Changed && wait.deadline == deadline;
+                let due = if is_same { due } else { waits::due(&wait, self.clock.now()) };
                 self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
             other => self.settle(batch, other, request_id, caller, reply),

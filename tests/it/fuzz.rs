@@ -119,8 +119,11 @@ fn json_value() -> BoxedStrategy<Value> {
 fn line() -> BoxedStrategy<Vec<String>> {
     prop::sample::select(verbs())
         .prop_flat_map(|verb| {
-            let n_flags = verb.flags.len();
-            let flag = prop::sample::select(verb.flags.clone());
+            // Even a verb without flags may be called with one.
+            let strange = [(String::from("--strange"), true)];
+            let flags: Vec<_> = verb.flags.iter().cloned().chain(strange).collect();
+            let n_flags = flags.len();
+            let flag = prop::sample::select(flags);
             let word = (flag, value()).prop_map(|((name, takes_value), value)| match takes_value {
                 true if value.starts_with("--") => vec![format!("{name}={value}")],
                 true => vec![name, value],

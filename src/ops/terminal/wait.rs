@@ -40,7 +40,8 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     let is_idle = live.as_ref().is_some_and(|live| matches!(live.activity.as_str(), "idle" | "done"))
         || rest_at.is_some_and(|at| at <= cx.now);
     let is_satisfied = if condition == "exit" { is_over } else { is_idle && !is_over };
-    let is_late = wake == Wake::Deadline && *until <= cx.now;
+    // The deadline that passed may be that of a look in between.
+    let is_late = wake == Wake::Deadline && wait.deadline >= Some(*until);
     let is_final = is_satisfied || is_over || is_late || (condition != "exit" && blocked.is_some());
     if !is_final {
         let look_at = rest_at.filter(|_| condition != "exit").map_or(*until, |at| at.min(*until));

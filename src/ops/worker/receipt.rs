@@ -30,7 +30,7 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     };
     if worker.state == WorkerState::Starting && !waits_for_person(setup.as_ref()) {
         let deadline = own_deadline(cx.now, &wait, setup.as_ref(), *timeout_ms);
-        if wake == Wake::Changed || deadline.is_some_and(|deadline| deadline > cx.now) {
+        if wake == Wake::Changed || deadline > wait.deadline {
             return Ok(Answer::Wait(Wait { deadline, ..wait }));
         }
     }

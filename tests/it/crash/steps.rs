@@ -1,6 +1,7 @@
 //! The same in process, at every step: before each command and each outcome the server is another one,
 //! and every command and outcome comes a second time, as from a caller whose reply was lost.
 
+use crate::model::drive::talk::without_fleet;
 use crate::model::seen::{self, Ids};
 use crate::support::world::World;
 use orca::base::id::EffectId;
@@ -56,7 +57,7 @@ impl Broken {
             let again = self.send(&request).expect("it is answered at once");
             assert_eq!(again["mutation"]["replayed"], true, "{again}");
             result["mutation"]["replayed"] = json!(true);
-            assert_eq!(again, result);
+            assert_eq!(without_fleet(again), without_fleet(result.clone()));
         }
         result
     }

@@ -1,7 +1,7 @@
 //! Plays steps on the product and on the reference, and compares answers and states after each.
 
 /// What a worker says, what everybody writes and reads, what waits.
-mod talk;
+pub mod talk;
 
 use super::post::{Proof, Report};
 use super::read::{Checked, Look, Mode};

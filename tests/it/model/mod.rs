@@ -5,7 +5,7 @@
 //! A failure prints the shrunk list of steps as a transcript. `PROPTEST_CASES=1000 cargo test --release
 //! --test it model` tries more.
 
-mod drive;
+pub mod drive;
 mod post;
 mod read;
 mod rules;

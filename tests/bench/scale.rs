@@ -56,7 +56,7 @@ fn measure(n_runs: usize) -> Column {
     let mut client = Client::new(server.place(), Vec::new());
     column.push(("memory of the server", server.memory()));
     for (label, method, params) in calls() {
-        column.push((label, time(&mut client, method, &params)));
+        column.push((label, time(&mut client, label, method, &params)));
     }
     column.push(("a screen attaches and has everything", server.attach()));
     column.push(("memory of the server", server.memory()));
@@ -89,10 +89,10 @@ fn calls() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 /// The median of a call, which is told apart by its request id each time.
-fn time(client: &mut Client, method: &str, params: &Value) -> String {
+fn time(client: &mut Client, label: &str, method: &str, params: &Value) -> String {
     let mut took = Vec::new();
     for n in 0..N_CALLS {
-        let id = format!("{method}-{n}-{}", took.len());
+        let id = format!("{label}-{n}");
         let request = Request {
             request_id: Some(id.clone()),
             id,
@@ -200,7 +200,7 @@ impl Server {
                 if std::mem::take(&mut is_first) {
                     // Its change comes behind the snapshot.
                     let params = json!({ "run": history::run_id(5), "spec": "behind" });
-                    time(&mut client, "orchestration.taskCreate", &params);
+                    time(&mut client, "behind", "orchestration.taskCreate", &params);
                 }
                 if change.rows.len() < 10 && !change.events.is_empty() {
                     return format!("{} / {n_rows} rows", ms(began));

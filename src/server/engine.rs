@@ -522,6 +522,11 @@ impl Engine {
             // again by the next server.
             inbox.try_send(command).or_log("note what became of a terminal");
         }
+        for id in self.terminals.held().iter().filter(|id| live.iter().all(|terminal| terminal.id != **id)) {
+            if let Some(ended) = tx.get::<Terminal>(id.as_str()).map_err(OpError::from)? {
+                self.terminals.let_go_of_ended(&ended);
+            }
+        }
         super::scratch::sweep(self.terminals.state_dir(), &live);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::base::clock::Clock;
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
-use crate::model::terminal::Terminal;
+use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
 use crate::proto::terminal::ExportFormat;
@@ -179,6 +179,28 @@ impl Terminals {
                 log(format_args!("{} does not answer: {error}", terminal.id));
                 Recovered::Lost
             }
+        }
+    }
+
+    /// The terminals that have a holder, or its socket, whatever their rows say.
+    pub fn held(&self) -> Vec<TerminalId> {
+        let sockets = link::sockets(&self.dir.holders());
+        let names = sockets.iter().filter_map(|path| path.file_stem()?.to_str());
+        names.filter_map(|name| TerminalId::parse(name).ok()).collect()
+    }
+
+    /// Lets the holder go of a terminal whose end is recorded: an earlier server died before it said so.
+    pub fn let_go_of_ended(&self, terminal: &Terminal) {
+        let socket = self.dir.holder_socket(terminal.id.as_str());
+        let found = link::find(&socket, &self.folder(&terminal.id)).or_log("look for a left holder");
+        let Some(Found::Held(mut link)) = found else { return };
+        if link.hello.end.is_none() {
+            log(format_args!("{} is {} and its process runs", terminal.id, terminal.life));
+        } else if terminal.life == TerminalLife::Exited {
+            // Its last output is still to be read; its end comes again and is collected then.
+            self.adopt(terminal, link).or_log("take an ended terminal over");
+        } else {
+            link.collected().or_log("let a left holder go");
         }
     }
 

@@ -3,7 +3,9 @@
 //! An index entry files a row under a value, ordered by a text; without an order the entry is
 //! unique: a second row under the same value is a [`super::StoreError::Conflict`].
 
+use super::StoreError;
 use super::tables::{IndexTable, RowTable};
+use super::tx::Tx;
 use crate::base::clock::Timestamp;
 use crate::model::delivery::{Delivery, DeliveryState};
 use crate::model::dispatch::Dispatch;
@@ -71,6 +73,12 @@ macro_rules! rows {
         })*
         pub(super) const ROW_TABLES: &[RowTable] = &[$(<$noun as Row>::ROWS,)*];
         pub(super) const INDEX_TABLES: &[IndexTable] = &[$(<$noun as Row>::INDEX,)*];
+
+        /// Makes every index anew from its rows.
+        pub(super) fn reindex(tx: &mut Tx) -> Result<(), StoreError> {
+            $(tx.reindex::<$noun>()?;)*
+            Ok(())
+        }
     };
 }
 

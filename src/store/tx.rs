@@ -182,6 +182,22 @@ impl Tx {
         Ok(n_rows)
     }
 
+    /// Makes a noun's index anew from its rows.
+    pub(super) fn reindex<T: Row>(&mut self) -> Result<(), StoreError> {
+        let tx = self.writer()?;
+        tx.delete_table(T::INDEX).map_err(table_error)?;
+        let rows = tx.open_table(T::ROWS).map_err(table_error)?;
+        let mut index = tx.open_table(T::INDEX).map_err(table_error)?;
+        for found in rows.iter().map_err(StoreError::database)? {
+            let (key, bytes) = found.map_err(StoreError::database)?;
+            let row: T = codec::decode(T::NAME, key.value(), bytes.value())?;
+            for entry in index_entries(&row) {
+                index.insert(entry.as_str(), key.value()).map_err(StoreError::database)?;
+            }
+        }
+        Ok(())
+    }
+
     fn touch(&mut self, table: &'static str, key: String, is_gone: bool) {
         match self.touched.iter_mut().find(|known| known.table == table && known.key == key) {
             Some(known) => known.is_gone = is_gone,

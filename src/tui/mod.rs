@@ -44,6 +44,7 @@ use paint::Painter;
 use stale::Stale;
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
@@ -95,8 +96,8 @@ async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
     let porter = Porter::new(model.options.config.clipboard.clone(), model.options.clipboard.clone(), tell);
     let scratch = place.dir.scratch();
     let painter = Painter::default();
-    let mut screen =
-        Screen { host, painter, model, stream: Some(stream), porter, input, typist, scratch, is_over: false };
+    let link = Link::Up(stream);
+    let mut screen = Screen { host, painter, model, link, porter, input, typist, scratch, is_over: false };
     screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))
 }
 
@@ -104,7 +105,7 @@ struct Screen {
     host: host::Host,
     painter: Painter,
     model: Model,
-    stream: Option<Stream>,
+    link: Link,
     porter: Porter,
     input: mpsc::Receiver<Event>,
     typist: Arc<Typist>,
@@ -144,7 +145,7 @@ impl Screen {
                     // The terminal is gone.
                     None => break,
                 },
-                msg = next(&mut self.stream, place, &self.model.host) => Some(msg),
+                msg = self.link.next() => Some(msg),
                 () = tokio::time::sleep_until(wait.into()) => None,
             };
             let now = Instant::now();
@@ -165,20 +166,22 @@ impl Screen {
                         {
                             pace.hurry(now);
                         }
+                        Msg::Lost { .. } => {
+                            self.link = Link::down(place.clone(), self.model.host.clone());
+                        }
                         Msg::Screen { .. }
                         | Msg::Mouse(_)
                         | Msg::HostFocus(_)
                         | Msg::Resize { .. }
                         | Msg::Host(_)
                         | Msg::Server(_)
-                        | Msg::Lost { .. }
                         | Msg::Copied(_)
                         | Msg::Written { .. }
                         | Msg::Tick(_) => {}
                     }
                     self.take(msg)?;
                 }
-                Some(Event::Attached(stream)) => self.stream = Some(stream),
+                Some(Event::Attached(stream)) => self.link = Link::Up(stream),
                 None => {}
             }
             if !was_filled && self.model.is_filled() {
@@ -204,18 +207,15 @@ impl Screen {
     /// The way for keys that mean nothing to this screen, while there is one.
     fn straight(&self) -> Option<Straight> {
         let terminal = update::typed_at(&self.model)?.clone();
-        let server = self.stream.as_ref()?.sender().clone();
+        let server = self.link.stream()?.sender().clone();
         Some(Straight { terminal, prefix: self.model.keys.prefix, server })
     }
 
     fn take(&mut self, msg: Msg) -> std::io::Result<()> {
-        if matches!(msg, Msg::Lost { .. }) {
-            self.stream = None;
-        }
         for cmd in update::update(&mut self.model, msg) {
             match cmd {
                 Cmd::Send(frame) => {
-                    if let Some(stream) = &self.stream {
+                    if let Some(stream) = self.link.stream() {
                         stream.sender().send(&frame);
                     }
                 }
@@ -259,21 +259,44 @@ enum Event {
     Attached(Stream),
 }
 
-/// The next thing from the server, or the next server.
-async fn next(stream: &mut Option<Stream>, place: &Place, host: &HostFacts) -> Event {
-    match stream {
-        Some(stream) => Event::Msg(match stream.next().await {
-            Incoming::Frame(frame) => Msg::Server(frame),
-            Incoming::Screen { terminal, patch } => Msg::Screen { terminal, patch },
-            Incoming::Closed { reason } => Msg::Lost { reason },
-        }),
-        None => loop {
-            tokio::time::sleep(RETRY).await;
-            // The status line already says that the server is away; each try may fail.
-            if let Ok(stream) = Stream::attach(place, host.clone()).await {
-                return Event::Attached(stream);
+/// The way to the server.
+enum Link {
+    Up(Stream),
+    /// The tries to reach the next server. They go on while other things happen: whoever types into a
+    /// screen without a server does not keep it from finding one.
+    Down(Pin<Box<dyn Future<Output = Stream>>>),
+}
+
+impl Link {
+    fn down(place: Place, host: HostFacts) -> Self {
+        Self::Down(Box::pin(async move {
+            loop {
+                tokio::time::sleep(RETRY).await;
+                // The status line already says that the server is away; each try may fail.
+                if let Ok(stream) = Stream::attach(&place, host.clone()).await {
+                    return stream;
+                }
             }
-        },
+        }))
+    }
+
+    fn stream(&self) -> Option<&Stream> {
+        match self {
+            Self::Up(stream) => Some(stream),
+            Self::Down(_) => None,
+        }
+    }
+
+    /// The next thing from the server, or the next server.
+    async fn next(&mut self) -> Event {
+        match self {
+            Self::Up(stream) => Event::Msg(match stream.next().await {
+                Incoming::Frame(frame) => Msg::Server(frame),
+                Incoming::Screen { terminal, patch } => Msg::Screen { terminal, patch },
+                Incoming::Closed { reason } => Msg::Lost { reason },
+            }),
+            Self::Down(tries) => Event::Attached(tries.await),
+        }
     }
 }
 

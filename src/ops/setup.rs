@@ -18,7 +18,7 @@ use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::repo::{AgentStartup, Repo};
 use crate::model::setup::{self as rules, Project, Setup, SetupChoice, SetupState};
-use crate::model::terminal::Terminal;
+use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::Worker;
 use crate::model::worktree::Worktree;
 use serde_json::{Value, json};
@@ -242,11 +242,11 @@ pub fn terminal_ended(cx: &mut Cx<'_>, terminal: &Terminal, how: &str) -> Result
         return Ok(());
     }
     let is_well = terminal.end.as_ref().is_some_and(|end| end.exit_code == Some(0) && end.signal.is_none());
-    let is_started = terminal.pid.is_some();
-    setup.state = match (is_well, is_started) {
-        (true, _) => SetupState::Succeeded,
-        (false, true) => SetupState::Failed,
-        (false, false) => SetupState::SpawnFailed,
+    // Not by its process id: a short script is over before anybody says that it began.
+    setup.state = match is_well {
+        true => SetupState::Succeeded,
+        false if terminal.life == TerminalLife::Failed => SetupState::SpawnFailed,
+        false => SetupState::Failed,
     };
     if is_well {
         // Its output stays readable; a failed one stays on the screen.

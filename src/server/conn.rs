@@ -63,7 +63,11 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
         let frame = tokio::select! {
             frame = next_frame(&read, &mut decoder) => frame,
             _ = closing.changed() => break,
-            Some(_) = client.jobs.join_next(), if !client.jobs.is_empty() => continue,
+            Some(done) = client.jobs.join_next(), if !client.jobs.is_empty() => match done.or_log("serve a call") {
+                Some(()) => continue,
+                // Its caller would wait for ever; without the connection it asks what became of it.
+                None => None,
+            },
         };
         let heard = match frame {
             Some(frame) => client.hear(frame).await,

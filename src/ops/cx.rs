@@ -55,8 +55,6 @@ pub struct AgentWishes {
 
 /// What the server knows of the living world, asked without side effects.
 pub trait World {
-    /// Somebody already waits on this Run's mailbox.
-    fn has_waiter(&self, run: &RunId) -> bool;
     /// Somebody waits on this mailbox, a Run's or another.
     fn is_awaited(&self, mailbox: &Mailbox) -> bool;
     /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.

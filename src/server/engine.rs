@@ -405,7 +405,6 @@ impl Engine {
         work: impl FnOnce(&mut Cx<'_>) -> Result<Keep<R>, OpError>,
     ) -> Result<R, ErrorBody> {
         let world = LiveWorld {
-            waiting: self.waits.runs(),
             awaited: self.waits.mailboxes(),
             terminals: &self.terminals,
             has_screen: !self.hub.is_empty(),

@@ -58,23 +58,6 @@ impl Waits {
         self.waiting.push(waiting);
     }
 
-    /// The Runs on whose mailbox somebody waits who is still there.
-    pub fn runs(&self) -> BTreeSet<RunId> {
-        let live = self.waiting.iter().filter(|one| !one.reply.is_closed());
-        live.filter_map(|one| match &one.wait.on {
-            WaitOn::RunMail { run, .. } => Some(run.clone()),
-            WaitOn::Mail { .. }
-            | WaitOn::Answer { .. }
-            | WaitOn::WorkerStart { .. }
-            | WaitOn::WorkerEnd { .. }
-            | WaitOn::Effect { .. }
-            | WaitOn::Terminal { .. }
-            | WaitOn::Submit(_)
-            | WaitOn::Events { .. } => None,
-        })
-        .collect()
-    }
-
     /// The mailboxes on which somebody waits who is still there.
     pub fn mailboxes(&self) -> BTreeSet<String> {
         let live = self.waiting.iter().filter(|one| !one.reply.is_closed());
@@ -169,9 +152,9 @@ mod tests {
         let mut waits = Waits::default();
         let (one, answer) = waiting(run_mail("run_a", 1), None);
         waits.add(one);
-        assert_eq!(waits.runs().len(), 1);
+        assert_eq!(waits.mailboxes().len(), 1);
         drop(answer);
-        assert!(waits.runs().is_empty());
+        assert!(waits.mailboxes().is_empty());
         assert!(waits.take_due(Instant::now()).is_empty());
         assert!(waits.take_all().is_empty());
     }

@@ -1,7 +1,7 @@
 //! What verbs may ask about the living world: an answer of the moment, without side effects.
 
 use super::terminals::Terminals;
-use crate::base::id::{RunId, TerminalId};
+use crate::base::id::TerminalId;
 use crate::model::message::Mailbox;
 use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish, World};
 use crate::proto::terminal::ExportFormat;
@@ -14,8 +14,6 @@ const MAX_FILES: usize = 200;
 /// The world at the moment of one transaction.
 #[derive(Debug)]
 pub struct LiveWorld<'a> {
-    /// The Runs on whose mailbox somebody waits.
-    pub waiting: BTreeSet<RunId>,
     /// The mailboxes on which somebody waits, Runs' and others.
     pub awaited: BTreeSet<String>,
     pub terminals: &'a Terminals,
@@ -23,10 +21,6 @@ pub struct LiveWorld<'a> {
 }
 
 impl World for LiveWorld<'_> {
-    fn has_waiter(&self, run: &RunId) -> bool {
-        self.waiting.contains(run)
-    }
-
     fn is_awaited(&self, mailbox: &Mailbox) -> bool {
         self.awaited.contains(&mailbox.to_string())
     }

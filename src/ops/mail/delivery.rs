@@ -48,7 +48,7 @@ pub(super) fn check(
     let Some(wait_ms) = wish.wait_ms.filter(|_| !is_here) else {
         return reply(&freeze(cx, run, acknowledged, &wish.types)?);
     };
-    if cx.world.has_waiter(&run.id) {
+    if cx.world.is_awaited(&Mailbox::Run(run.id.clone())) {
         return match acknowledged {
             Some(acknowledged) => reply(&interrupted(&run.id, acknowledged, "waiter_exists")),
             None => Err(refuse(

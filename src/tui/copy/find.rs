@@ -65,12 +65,6 @@ impl Search {
         self.current.and_then(|current| self.found.get(current)).map(place)
     }
 
-    /// The match at a place becomes the current one.
-    pub fn settle(&mut self, at: Pos) {
-        let here = self.found.iter().position(|found| (found.line, found.col) == (at.line, at.col));
-        self.current = here;
-    }
-
     /// The matches on a line, and whether each is the current one.
     pub fn on_line(&self, line: u64) -> impl Iterator<Item = (&Match, bool)> {
         let from = self.found.partition_point(|found| found.line < line);

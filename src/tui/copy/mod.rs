@@ -98,11 +98,6 @@ impl Session {
         self.open.as_ref().map(|(_, book)| book)
     }
 
-    /// The id of the last question.
-    pub fn last_id(&self) -> u64 {
-        self.last_id
-    }
-
     /// Whether a press of the mouse began the mode.
     pub fn is_of_mouse(&self) -> bool {
         self.start.is_of_mouse

@@ -62,9 +62,6 @@ pub struct SetWorld {
 }
 
 impl Living for SetWorld {
-    fn has_waiter(&self, run: &RunId) -> bool {
-        self.waiters.contains(run)
-    }
     fn is_awaited(&self, mailbox: &Mailbox) -> bool {
         self.waiters.iter().any(|run| *mailbox == Mailbox::Run(run.clone()))
     }

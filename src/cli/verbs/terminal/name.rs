@@ -17,12 +17,9 @@ fn titled(titled: &Titled) -> String {
     }
 }
 
-/// Gives a terminal a name, on the screen and in lists; without --title its first one comes back.
+/// What is called how.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Example:\n  orca terminal rename --terminal term_0123456789ab --title \"dev server\" --json"
-)]
-pub struct TerminalRenameArgs {
+struct TitleArgs {
     #[command(flatten)]
     terminal: TerminalArg,
     /// The name, at most 120 characters; control characters are removed.
@@ -32,16 +29,26 @@ pub struct TerminalRenameArgs {
     retry: RetryArg,
 }
 
+/// Gives a terminal a name, on the screen and in lists; without --title its first one comes back.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  orca terminal rename --terminal term_0123456789ab --title \"dev server\" --json"
+)]
+pub struct TerminalRenameArgs {
+    #[command(flatten)]
+    named: TitleArgs,
+}
+
 impl Verb for TerminalRenameArgs {
     type Call = TerminalRename;
     fn call(&self) -> Result<TerminalRename, ErrorBody> {
-        Ok(TerminalRename { terminal: self.terminal.terminal.clone(), title: self.title.clone() })
+        Ok(TerminalRename { terminal: self.named.terminal.terminal.clone(), title: self.named.title.clone() })
     }
     fn text(&self, reply: &Renamed) -> String {
         titled(&reply.rename)
     }
     fn retry_request(&self) -> Option<&str> {
-        self.retry.retry_request.as_deref()
+        self.named.retry.retry_request.as_deref()
     }
 }
 
@@ -52,24 +59,22 @@ impl Verb for TerminalRenameArgs {
 )]
 pub struct TerminalSetPaneTitleArgs {
     #[command(flatten)]
-    terminal: TerminalArg,
-    /// The title, at most 120 characters; control characters are removed.
-    #[arg(long)]
-    title: Option<String>,
-    #[command(flatten)]
-    retry: RetryArg,
+    named: TitleArgs,
 }
 
 impl Verb for TerminalSetPaneTitleArgs {
     type Call = TerminalSetPaneTitle;
     fn call(&self) -> Result<TerminalSetPaneTitle, ErrorBody> {
-        Ok(TerminalSetPaneTitle { terminal: self.terminal.terminal.clone(), title: self.title.clone() })
+        Ok(TerminalSetPaneTitle {
+            terminal: self.named.terminal.terminal.clone(),
+            title: self.named.title.clone(),
+        })
     }
     fn text(&self, reply: &PaneTitled) -> String {
         titled(&reply.pane_title)
     }
     fn retry_request(&self) -> Option<&str> {
-        self.retry.retry_request.as_deref()
+        self.named.retry.retry_request.as_deref()
     }
 }
 

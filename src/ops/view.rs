@@ -2,7 +2,7 @@
 //! made here, so they cannot disagree (design 7.7).
 
 use super::error::OpError;
-use crate::base::id::TaskId;
+use crate::base::id::{RunId, TaskId};
 use crate::model::dispatch::Dispatch;
 use crate::model::gate::Gate;
 use crate::model::message::{Mailbox, Message, MessageType};
@@ -20,6 +20,7 @@ use crate::proto::row::{
 };
 use crate::store::rows::Row;
 use crate::store::tx::{Touched, Tx};
+use std::collections::BTreeSet;
 
 /// A Task with its active attempt, the dependencies it still waits for and the gates that hold it.
 pub fn task(tx: &Tx, task: &Task) -> Result<TaskRow, OpError> {
@@ -139,12 +140,45 @@ const MAX_ENDED: usize = 500;
 /// The most of the person's mail in a fresh mirror: the newest.
 const MAX_MAIL: usize = 500;
 
-/// Everything a fresh mirror starts with: all Runs with their Tasks, attempts, questions and gates,
-/// the terminals that are still of use, and the person's recent mail.
-pub fn snapshot(tx: &Tx) -> Result<Vec<RowView>, OpError> {
+/// The most Runs in a fresh mirror in which nothing is under way: the newest.
+const MAX_QUIET_RUNS: usize = 50;
+
+/// What a fresh mirror starts with.
+#[derive(Debug)]
+pub struct Fresh {
+    pub rows: Vec<RowView>,
+    /// The Runs among them.
+    pub runs: BTreeSet<RunId>,
+    /// The number of the others.
+    pub n_older_runs: usize,
+}
+
+/// The Runs that a fresh mirror holds: those in which something is under way or waits for somebody, and
+/// the newest.
+fn runs_to_show(tx: &Tx) -> Result<BTreeSet<RunId>, OpError> {
+    let newest = tx.list_newest::<Run>("all", "", MAX_QUIET_RUNS)?;
+    let users = tx.list::<Run>("user", "", usize::MAX)?;
+    let mut ids: BTreeSet<RunId> = newest.into_iter().chain(users).map(|run| run.id).collect();
+    ids.extend(tx.list::<Dispatch>("active", "", usize::MAX)?.into_iter().map(|row| row.run_id));
+    ids.extend(tx.list::<Question>("pending", "", usize::MAX)?.into_iter().map(|row| row.run_id));
+    ids.extend(tx.list::<Gate>("pending", "", usize::MAX)?.into_iter().map(|row| row.run_id));
+    for terminal in tx.list::<Terminal>("live", "", usize::MAX)? {
+        let pane = terminal.pane_key.leaf().unwrap_or(terminal.pane_key.as_str());
+        ids.extend(tx.list::<Run>("pane", pane, usize::MAX)?.into_iter().map(|run| run.id));
+        ids.extend(terminal.run_id);
+    }
+    Ok(ids)
+}
+
+/// Everything a fresh mirror starts with: Runs with their Tasks, attempts, questions and gates, the
+/// terminals that are still of use, and the person's recent mail. Its size does not grow with what is
+/// long over.
+pub fn snapshot(tx: &Tx) -> Result<Fresh, OpError> {
     let mut views = Vec::new();
-    for run in tx.list::<Run>("all", "", usize::MAX)? {
-        let id = run.id.as_str();
+    let runs = runs_to_show(tx)?;
+    for id in &runs {
+        let id = id.as_str();
+        let Some(run) = tx.get::<Run>(id)? else { continue };
         views.push(RowView::Run(RunRow::from(&run)));
         for found in tx.list::<Task>("run", id, usize::MAX)? {
             views.push(RowView::Task(task(tx, &found)?));
@@ -173,5 +207,66 @@ pub fn snapshot(tx: &Tx) -> Result<Vec<RowView>, OpError> {
     for message in tx.list_newest::<Message>("box", &Mailbox::User.to_string(), MAX_MAIL)? {
         views.push(RowView::Message(MessageRow::from(&message)));
     }
-    Ok(views)
+    let n_older_runs = tx.count::<Run>("all", "")?.saturating_sub(runs.len());
+    Ok(Fresh { rows: views, runs, n_older_runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::clock::Timestamp;
+    use crate::base::id::GateId;
+    use crate::model::gate::GateState;
+    use crate::model::limit::Limits;
+    use crate::store::Store;
+
+    fn run_id(n: usize) -> RunId {
+        RunId::parse(&format!("run_{n:03}")).unwrap()
+    }
+
+    #[test]
+    fn a_fresh_mirror_holds_what_is_open_and_what_is_new() {
+        let store = Store::in_memory().unwrap();
+        let mut tx = store.write().unwrap();
+        let n_runs = MAX_QUIET_RUNS + 10;
+        for n in 0..n_runs {
+            let at = Timestamp(n as i64);
+            let id = run_id(n);
+            let objective = String::from("x");
+            let limits = Limits::default();
+            tx.put(&Run {
+                id,
+                objective,
+                consumer: None,
+                consumer_generation: 1,
+                limits,
+                created_at: at,
+                updated_at: at,
+            })
+            .unwrap();
+        }
+        tx.put(&Gate {
+            id: GateId::parse("gate_1").unwrap(),
+            run_id: run_id(2),
+            task_id: TaskId::parse("task_1").unwrap(),
+            question: String::from("now?"),
+            options: Vec::new(),
+            status: GateState::Pending,
+            resolution: None,
+            resolved_by: None,
+            created_at: Timestamp(5),
+            resolved_at: None,
+            limit: None,
+        })
+        .unwrap();
+        let fresh = snapshot(&tx).unwrap();
+        let expected: BTreeSet<RunId> = (10..n_runs).chain([2]).map(run_id).collect();
+        assert_eq!((&fresh.runs, fresh.n_older_runs), (&expected, 9));
+        let shown = fresh.rows.iter().filter_map(|row| match row {
+            RowView::Run(row) => Some(row.id.clone()),
+            _ => None,
+        });
+        assert_eq!(shown.collect::<BTreeSet<_>>(), expected);
+        assert!(fresh.rows.iter().any(|row| matches!(row, RowView::Gate(_))));
+    }
 }

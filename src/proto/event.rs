@@ -6,7 +6,7 @@ use super::row::{
     DispatchRow, GateRow, MessageRow, QuestionRow, RunRow, TaskRow, TerminalRow, WorkerRow, WorktreeRow,
 };
 use crate::base::clock::Timestamp;
-use crate::base::id::TerminalId;
+use crate::base::id::{RunId, TerminalId};
 use crate::model::event::Event;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,20 @@ pub enum RowView {
     Worktree(WorktreeRow),
     /// Mail to the person, and refused or escalated reports of any Run.
     Message(MessageRow),
+}
+
+impl RowView {
+    /// The Run that a row of work belongs to.
+    pub fn run_id(&self) -> Option<&RunId> {
+        match self {
+            Self::Run(row) => Some(&row.id),
+            Self::Task(row) => Some(&row.run_id),
+            Self::Dispatch(row) => Some(&row.run_id),
+            Self::Question(row) => Some(&row.run_id),
+            Self::Gate(row) => Some(&row.run_id),
+            Self::Worker(_) | Self::Terminal(_) | Self::Worktree(_) | Self::Message(_) => None,
+        }
+    }
 }
 
 /// What is known of a terminal at this moment and stored nowhere.
@@ -55,6 +69,8 @@ pub struct Change {
     pub seq: u64,
     /// Replace everything by these rows instead of adding them.
     pub is_snapshot: bool,
+    /// In a snapshot: Runs that are not among its rows, as nothing is under way in them.
+    pub n_older_runs: usize,
     pub rows: Vec<RowView>,
     /// Rows that are gone (`reset`), as `<noun> <id>`.
     pub gone: Vec<String>,

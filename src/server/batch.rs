@@ -70,6 +70,7 @@ impl Changed {
         Change {
             seq: self.events.last().map_or(0, |event| event.seq),
             is_snapshot: false,
+            n_older_runs: 0,
             rows: self.rows,
             gone: self.gone,
             events: self.events,

@@ -473,9 +473,10 @@ impl Engine {
     fn tell(&mut self, done: Done) {
         let Done { change, replies, effects, gone_effects, acts, ended, attached, resyncs, is_written: _ } =
             done;
-        if !change.is_empty() {
-            self.hub.publish(change.into_change(self.clock.now()));
-        }
+        let lacking = match change.is_empty() {
+            true => Vec::new(),
+            false => self.hub.publish(change.into_change(self.clock.now())),
+        };
         for (reply, answer) in replies {
             // A caller that left reads its answer from the ledger when it comes back.
             drop(reply.send(answer));
@@ -485,7 +486,7 @@ impl Engine {
         acts.into_iter().for_each(|act| self.act(act));
         ended.iter().for_each(|terminal| self.terminals.collected(terminal));
         attached.into_iter().for_each(|subscriber| self.attach(subscriber));
-        resyncs.into_iter().for_each(|id| self.send_snapshot(id));
+        resyncs.into_iter().chain(lacking).for_each(|id| self.send_snapshot(id));
     }
 
     /// Begins an effect with the row of the terminal it is about.
@@ -552,9 +553,9 @@ impl Engine {
             let seq = tx.last_event_seq()?;
             Ok((crate::ops::view::snapshot(&tx)?, seq))
         });
-        let Some((rows, seq)) = rows.map_err(ErrorBody::from).or_log("make a snapshot") else { return };
+        let Some((fresh, seq)) = rows.map_err(ErrorBody::from).or_log("make a snapshot") else { return };
         let rest = Snapshot { seq, live: self.terminals.live_rows(), now: self.clock.now() };
-        self.hub.send_snapshot(id, rows, rest);
+        self.hub.send_snapshot(id, fresh, rest);
     }
 
     fn end(mut self, ended: Ended) -> Ended {

@@ -3,10 +3,13 @@
 //! engine never waits for anybody.
 
 use crate::base::clock::Timestamp;
+use crate::base::id::RunId;
 use crate::base::report::{OrLog as _, log};
+use crate::ops::view::Fresh;
 use crate::proto::event::{Change, LiveRow, RowView};
 use crate::proto::frame::{self, FrameKind};
 use crate::proto::screen::ServerFrame;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::mpsc;
@@ -28,22 +31,29 @@ pub struct Subscriber {
     pub is_behind: Arc<AtomicBool>,
 }
 
+/// A screen and the Runs that it was sent.
+#[derive(Debug)]
+struct Watching {
+    screen: Subscriber,
+    runs: BTreeSet<RunId>,
+}
+
 /// All attached screens.
 #[derive(Debug, Default)]
 pub struct Hub {
-    subscribers: Vec<Subscriber>,
+    subscribers: Vec<Watching>,
 }
 
 impl Hub {
     /// Takes a screen in; the caller sends it a snapshot next.
     pub fn add(&mut self, subscriber: Subscriber) {
         self.forget_gone();
-        self.subscribers.push(subscriber);
+        self.subscribers.push(Watching { screen: subscriber, runs: BTreeSet::new() });
     }
 
     /// The number of screens.
     pub fn len(&self) -> usize {
-        self.subscribers.iter().filter(|one| !one.queue.is_closed()).count()
+        self.subscribers.iter().filter(|one| !one.screen.queue.is_closed()).count()
     }
 
     /// Nobody watches, so nothing needs to be encoded.
@@ -51,41 +61,45 @@ impl Hub {
         self.len() == 0
     }
 
-    /// Sends a change to every screen that keeps up.
-    pub fn publish(&mut self, change: Change) {
+    /// Sends a change to every screen that keeps up. Gives the numbers of those that do not know all of
+    /// a Run that it is about, and need a snapshot.
+    pub fn publish(&mut self, change: Change) -> Vec<u64> {
         self.forget_gone();
         if self.subscribers.is_empty() {
-            return;
+            return Vec::new();
         }
+        let runs: BTreeSet<RunId> = change.rows.iter().filter_map(RowView::run_id).cloned().collect();
         self.tell(&ServerFrame::Change(Box::new(change)));
+        let lacking = self.subscribers.iter().filter(|one| one.keeps_up() && !runs.is_subset(&one.runs));
+        lacking.map(|one| one.screen.id).collect()
     }
 
     /// The numbers of all screens.
     pub fn ids(&self) -> Vec<u64> {
-        self.subscribers.iter().map(|one| one.id).collect()
+        self.subscribers.iter().map(|one| one.screen.id).collect()
     }
 
     /// Sends a frame to every screen that keeps up.
     pub fn tell(&self, frame: &ServerFrame) {
         let Some(bytes) = encode(frame) else { return };
-        for subscriber in &self.subscribers {
-            if !subscriber.is_behind.load(Ordering::Acquire) {
-                send(subscriber, &bytes);
-            }
+        for watching in self.subscribers.iter().filter(|one| one.keeps_up()) {
+            send(&watching.screen, &bytes);
         }
     }
 
     /// Sends everything to one screen; from here on it gets changes again.
-    pub fn send_snapshot(&mut self, id: u64, rows: Vec<RowView>, rest: Snapshot) {
-        let Some(subscriber) = self.subscribers.iter().find(|one| one.id == id) else { return };
-        subscriber.is_behind.store(false, Ordering::Release);
-        let mut rows = rows.into_iter().peekable();
+    pub fn send_snapshot(&mut self, id: u64, fresh: Fresh, rest: Snapshot) {
+        let Some(watching) = self.subscribers.iter_mut().find(|one| one.screen.id == id) else { return };
+        watching.screen.is_behind.store(false, Ordering::Release);
+        watching.runs = fresh.runs;
+        let mut rows = fresh.rows.into_iter().peekable();
         let mut live = Some(rest.live);
         let mut is_first = true;
         while is_first || rows.peek().is_some() {
             let change = Change {
                 seq: rest.seq,
                 is_snapshot: is_first,
+                n_older_runs: fresh.n_older_runs,
                 rows: rows.by_ref().take(ROWS_PER_FRAME).collect(),
                 live: live.take().unwrap_or_default(),
                 now: rest.now,
@@ -93,7 +107,7 @@ impl Hub {
             };
             is_first = false;
             if let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) {
-                send(subscriber, &bytes);
+                send(&watching.screen, &bytes);
             }
         }
     }
@@ -101,13 +115,19 @@ impl Hub {
     /// Tells every screen that the server goes.
     pub fn close(&mut self, reason: &str) {
         if let Some(bytes) = encode(&ServerFrame::Closing { reason: reason.to_owned() }) {
-            self.subscribers.iter().for_each(|subscriber| send(subscriber, &bytes));
+            self.subscribers.iter().for_each(|one| send(&one.screen, &bytes));
         }
         self.subscribers.clear();
     }
 
     fn forget_gone(&mut self) {
-        self.subscribers.retain(|one| !one.queue.is_closed());
+        self.subscribers.retain(|one| !one.screen.queue.is_closed());
+    }
+}
+
+impl Watching {
+    fn keeps_up(&self) -> bool {
+        !self.screen.is_behind.load(Ordering::Acquire)
     }
 }
 
@@ -135,6 +155,9 @@ pub fn encode(message: &ServerFrame) -> Option<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::limit::Limits;
+    use crate::model::run::Run;
+    use crate::proto::row::RunRow;
 
     #[test]
     fn a_slow_screen_is_cut_and_the_others_get_everything() {
@@ -152,10 +175,38 @@ mod tests {
         assert_eq!(count(&mut slow_inbox), 2);
         assert!(is_behind.load(Ordering::Acquire));
         let rest = Snapshot { seq: 5, live: Vec::new(), now: Timestamp(0) };
-        hub.send_snapshot(1, Vec::new(), rest);
+        hub.send_snapshot(1, fresh(&[]), rest);
         hub.publish(Change { seq: 6, ..Change::default() });
         assert_eq!(count(&mut slow_inbox), 2);
         assert!(!is_behind.load(Ordering::Acquire));
+    }
+
+    fn fresh(runs: &[&RunRow]) -> Fresh {
+        let runs = runs.iter().map(|run| run.id.clone()).collect();
+        Fresh { rows: Vec::new(), runs, n_older_runs: 0 }
+    }
+
+    #[test]
+    fn a_run_that_a_screen_was_not_sent_is_sent_whole() {
+        let mut hub = Hub::default();
+        let (queue, _inbox) = mpsc::channel(QUEUE);
+        hub.add(Subscriber { id: 1, queue, is_behind: Arc::default() });
+        let rest = || Snapshot { seq: 5, live: Vec::new(), now: Timestamp(0) };
+        let old = Run {
+            id: RunId::parse("run_1").unwrap(),
+            objective: String::new(),
+            consumer: None,
+            consumer_generation: 1,
+            limits: Limits::default(),
+            created_at: Timestamp(1),
+            updated_at: Timestamp(1),
+        };
+        let old = RunRow::from(&old);
+        let change = || Change { rows: vec![RowView::Run(old.clone())], ..Change::default() };
+        hub.send_snapshot(1, fresh(&[]), rest());
+        assert_eq!(hub.publish(change()), [1]);
+        hub.send_snapshot(1, fresh(&[&old]), rest());
+        assert!(hub.publish(change()).is_empty());
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Mirror {
     pub messages: BTreeMap<MessageId, MessageRow>,
     pub live: BTreeMap<TerminalId, LiveRow>,
     pub events: VecDeque<Event>,
+    /// Runs that the server did not send, as nothing is under way in them.
+    pub n_older_runs: usize,
     /// The server's clock at the last change.
     pub server_now: Timestamp,
 }
@@ -39,7 +41,8 @@ impl Mirror {
     pub fn apply(&mut self, change: Change) {
         if change.is_snapshot {
             let events = std::mem::take(&mut self.events);
-            *self = Self { is_loaded: true, events, ..Self::default() };
+            let n_older_runs = change.n_older_runs;
+            *self = Self { is_loaded: true, n_older_runs, events, ..Self::default() };
         }
         self.seq = self.seq.max(change.seq);
         self.server_now = change.now;

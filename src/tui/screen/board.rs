@@ -65,6 +65,10 @@ pub fn rows(model: &Model) -> Vec<BoardRow> {
     for run in runs {
         run_rows(model, run, &mut rows);
     }
+    if model.mirror.n_older_runs > 0 {
+        gap(&mut rows);
+        rows.push(more(format!("  and {} older runs (run-list)", model.mirror.n_older_runs)));
+    }
     dispatches(model, &mut rows);
     other_panes(model, &mut rows);
     if rows.is_empty() {
@@ -254,10 +258,9 @@ fn other_panes(model: &Model, rows: &mut Vec<BoardRow>) {
             mirror.runs.values().any(|run| run.coordinator_handle.as_deref() == Some(pane.handle.as_str()));
         let mark = facts::pane_mark(mirror, pane, model.now);
         let glyph = if mark.glyph.is_empty() { "›" } else { mark.glyph };
-        let name = if is_coordinator {
-            format!("coordinator {}", facts::pane_title(mirror, pane))
-        } else {
-            facts::pane_title(mirror, pane)
+        let name = match facts::pane_title(mirror, pane) {
+            title if is_coordinator && title != "coordinator" => format!("coordinator {title}"),
+            title => title,
         };
         let place = pane.branch.clone().or_else(|| pane.worktree_path.rsplit('/').next().map(str::to_owned));
         let line = Line::new()

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod agents;
+mod contract;
 mod crash;
 mod fuzz;
 mod holder;
@@ -12,8 +13,10 @@ mod mail;
 mod model;
 mod nudge;
 mod races;
+mod reference;
 mod rig;
 mod screens;
+mod shapes;
 mod spool;
 mod storage;
 mod support;

@@ -46,8 +46,12 @@ pub(super) fn is_emoji_like(c: char) -> bool {
     matches!(c, '©' | '®' | '\u{2190}'..)
 }
 
+/// In what we print again: the next character joins nothing. It stands between cells that would join,
+/// but were put side by side by moving the cursor. From a program it is dropped like every tag.
+pub(super) const APART: char = '\u{e01ef}';
+
 /// Whether `c` belongs into the cell that shows `previous`.
-fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
+pub(super) fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
     let (Some(first), Some(last)) = (previous.chars().next(), previous.chars().next_back()) else {
         return false;
     };
@@ -140,7 +144,7 @@ impl Term {
             self.collect_unused();
         }
         let Some(interned) = self.clusters.intern(&text) else { return false };
-        let blank = if leaves_row { " " } else { "" };
+        let blank = if leaves_row { style::FILLER } else { "" };
         let again = format!("\x1b[{n_back}D{blank}{interned}{}", self.tag);
         self.inject(&again);
         true
@@ -174,7 +178,7 @@ impl Term {
         let mut marks = plain.chars();
         let Some(base) = marks.next() else { return false };
         let marks = marks.as_str();
-        let blank = if is_edge { " " } else { "" };
+        let blank = if is_edge { style::FILLER } else { "" };
         self.inject(&format!("\x1b[D{blank}{base}{selector}{marks}{tags}"));
         true
     }

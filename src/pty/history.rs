@@ -262,7 +262,7 @@ fn write_cells(
                 writer.push(piece);
             }
             // At the end of a row that is wrapped it is not part of the text.
-            _ if piece == style::FILLER && after.is_empty() => {}
+            _ if style::is_filler(piece) && after.is_empty() => {}
             _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
         }
         is_after_sgr = first == '\u{1b}';

@@ -18,6 +18,7 @@ use super::scan::{self, Tail};
 use super::skip;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes, Titles};
 use super::style::StyleTable;
+use super::text;
 use crate::base::grid::{Color, Cursor, CursorShape};
 use crate::base::size::TermSize;
 use std::num::NonZeroU16;
@@ -58,6 +59,10 @@ pub struct Term {
     pub(super) last_char: Option<char>,
     /// The character printed last was a joiner, so that the next one may join its cell.
     pub(super) is_after_joiner: bool,
+    /// What comes was written by us, as text and sequences.
+    pub(super) is_redrawing: bool,
+    /// The next character joins no cell.
+    pub(super) is_kept_apart: bool,
     /// Our own cells are being printed again: tags and interned characters in them are ours.
     pub(super) is_replaying: bool,
     pub(super) scratch: Vec<u8>,
@@ -89,6 +94,8 @@ impl Term {
             history: History::new(config.history),
             last_char: None,
             is_after_joiner: false,
+            is_redrawing: false,
+            is_kept_apart: false,
             is_replaying: false,
             scratch: Vec::new(),
             generation: 1,
@@ -141,6 +148,8 @@ impl Term {
         self.margins = Margins::whole(self.size.n_rows());
         self.is_origin = false;
         self.is_replaying = false;
+        self.is_redrawing = false;
+        self.private.has_alt_screen = self.is_alt_screen();
         self.pen = Pen::default();
         self.tag.clear();
         self.scratch = Vec::new();
@@ -159,6 +168,11 @@ impl Term {
             if escape > at {
                 let text = &bytes[at..escape];
                 let is_last = escape == bytes.len();
+                if segment < at && text::has_wide(text) {
+                    // Where it wraps is judged by the cursor, which must be current for that.
+                    self.feed(&bytes[segment..at]);
+                    segment = at;
+                }
                 if self.is_fast(text, is_last) {
                     at = escape - if is_last { scan::utf8_tail(text) } else { 0 };
                     if is_last {

@@ -13,10 +13,16 @@ const SHIFT_IN: u8 = 0x0f;
 /// Shown in place of bytes that are no text; the parser drops U+FFFD, which would shift columns.
 const REPLACEMENT: char = '□';
 
+/// Whether a character of two columns may be in `text`.
+pub(super) fn has_wide(text: &[u8]) -> bool {
+    !text.is_ascii()
+        && std::str::from_utf8(text).map_or(true, |text| text.chars().any(|c| c.width() == Some(2)))
+}
+
 impl Term {
     /// Whether `text` may go to the parser as it is. `is_last` says that the stream ends after it.
     pub(super) fn is_fast(&mut self, text: &[u8], is_last: bool) -> bool {
-        if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner {
+        if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner || self.is_kept_apart {
             return false;
         }
         let has_control = memchr::memchr3(0x08, SHIFT_OUT, SHIFT_IN, text).is_some()
@@ -48,13 +54,16 @@ impl Term {
                     col = 0;
                     continue;
                 }
-                '\t' => 8 - col % 8,
+                '\t' => {
+                    col = (col + 8 - col % 8).min(n_cols - 1);
+                    continue;
+                }
                 _ => c.width().unwrap_or(0),
             };
             if width == 2 && col + 1 == n_cols {
                 return true;
             }
-            col = if col + width > n_cols && c != '\t' { width } else { (col + width).min(n_cols) };
+            col = if col + width > n_cols { width } else { col + width };
         }
         false
     }
@@ -158,8 +167,11 @@ impl Term {
 
     fn put(&mut self, out: &mut Vec<u8>, c: char) {
         if !self.is_replaying && (style::is_tag(c) || cluster::is_interned(c)) {
-            return; // reserved for our own use inside cells
+            // Reserved for our own use inside cells.
+            self.is_kept_apart = self.is_redrawing && c == cluster::APART;
+            return;
         }
+        let is_kept_apart = std::mem::take(&mut self.is_kept_apart);
         let was_after_joiner = std::mem::replace(&mut self.is_after_joiner, c == cluster::JOINER);
         let c = if c == '\u{fffd}' { REPLACEMENT } else { c };
         if c == cluster::EMOJI_STYLE {
@@ -168,7 +180,8 @@ impl Term {
                 return;
             }
         }
-        if !self.is_replaying && (cluster::may_join(c) || (was_after_joiner && cluster::is_emoji_like(c))) {
+        let is_alone = self.is_replaying || is_kept_apart;
+        if !is_alone && (cluster::may_join(c) || (was_after_joiner && cluster::is_emoji_like(c))) {
             self.flush_into(out);
             if self.join(c) {
                 return;

@@ -159,7 +159,12 @@ impl Term {
             if escape > at {
                 let text = &bytes[at..escape];
                 let is_last = escape == bytes.len();
-                if self.is_fast(text, is_last) {
+                let mut before = &bytes[segment..at];
+                let is_fast = self.is_fast(&mut before, text, is_last);
+                if before.is_empty() {
+                    segment = at;
+                }
+                if is_fast {
                     at = escape - if is_last { scan::utf8_tail(text) } else { 0 };
                     if is_last {
                         break;
@@ -340,6 +345,7 @@ impl Term {
         InputModes {
             is_application_cursor: screen.application_cursor(),
             is_application_keypad: screen.application_keypad(),
+            is_newline: self.text.is_newline,
             is_bracketed_paste: screen.bracketed_paste(),
             is_focus_reported: self.private.is_focus_reported,
             is_alternate_scroll: self.private.is_alternate_scroll,

@@ -5,5 +5,6 @@ mod cells;
 mod fixtures;
 mod recordings;
 mod replies;
+mod sequences;
 mod sizes;
 mod streams;

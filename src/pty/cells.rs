@@ -44,10 +44,10 @@ pub(super) fn style_of_cell(cell: &vt100::Cell) -> Style {
 }
 
 impl Term {
-    /// Row `row` of the screen in the byte form of `row.rs`.
+    /// Row `row` of the screen in the byte form of `row.rs`, in the colours that the program has set.
     pub fn encoded_row(&self, row: u16) -> Vec<u8> {
         let screen = self.parser.screen();
-        let mut writer = RowWriter::row();
+        let mut writer = RowWriter::row_in(&self.colors.palette);
         let mut plain_look = None;
         for col in 0..self.n_cols() {
             let Some(cell) = screen.cell(row, col) else { break };

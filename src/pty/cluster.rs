@@ -9,7 +9,7 @@ use super::slots::Slots;
 use super::style;
 use super::term::Term;
 use std::borrow::Cow;
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// ZERO WIDTH JOINER, which ties emoji together.
 pub(super) const JOINER: char = '\u{200d}';
@@ -65,6 +65,63 @@ pub(super) fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
     }
 }
 
+/// An emoji of several characters at the start of a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Leading<'a> {
+    /// Its characters, except marks behind the last one that joined.
+    pub text: &'a str,
+    pub base: char,
+    pub is_base_wide: bool,
+    /// Characters join in it; else it is `base` and an emoji selector.
+    pub is_joined: bool,
+    /// It begins with a regional indicator, which may also be the second half of a flag.
+    pub is_flag: bool,
+}
+
+/// The emoji of several characters that `text` begins with, by the rules of [`joins`]; nothing where
+/// the first character stands alone or is not for certain the first of its cell.
+pub(super) fn leading(text: &str) -> Option<Leading<'_>> {
+    let mut chars = text.char_indices();
+    let (_, base) = chars.next()?;
+    let (_, second) = chars.clone().next()?;
+    let is_many = matches!(second, JOINER | EMOJI_STYLE) || may_join(second);
+    // Characters that are dropped or replaced when they are printed have no place here.
+    let is_odd = |c: char| style::is_tag(c) || is_interned(c) || c == '\u{fffd}';
+    if !is_many || !is_emoji_like(base) || is_modifier(base) || is_odd(base) {
+        return None;
+    }
+    let is_base_wide = match base.width()? {
+        1 => false,
+        2 => true,
+        _ => return None,
+    };
+    let (mut is_wide, mut last, mut n_bytes, mut is_joined) = (is_base_wide, base, 0, false);
+    for (at, c) in chars {
+        let before = text.get(..at)?;
+        let end = at + c.len_utf8();
+        let is_mark = matches!(c, JOINER | EMOJI_STYLE);
+        if is_mark && matches!(last, JOINER | EMOJI_STYLE) && !(c == JOINER && last == EMOJI_STYLE) {
+            break;
+        }
+        if c == EMOJI_STYLE && at == base.len_utf8() {
+            if text.get(..end)?.width() < 2 {
+                return None;
+            }
+            is_wide = true;
+            n_bytes = end;
+        } else if !is_mark {
+            if is_odd(c) || before.len() > MAX_CLUSTER || !joins(before, is_wide, c) {
+                break;
+            }
+            (is_wide, is_joined) = (true, true);
+            n_bytes = end;
+        }
+        last = c;
+    }
+    let text = text.get(..n_bytes).filter(|text| !text.is_empty())?;
+    Some(Leading { text, base, is_base_wide, is_joined, is_flag: is_regional(base) })
+}
+
 /// The clusters in use by one terminal.
 #[derive(Debug)]
 pub(super) struct ClusterTable {
@@ -81,7 +138,7 @@ impl ClusterTable {
         self.texts.len() >= N_INTERNED as usize
     }
 
-    fn intern(&mut self, cluster: &str) -> Option<char> {
+    pub fn intern(&mut self, cluster: &str) -> Option<char> {
         let number = self.texts.intern(&cluster.to_owned())?;
         char::from_u32(FIRST_INTERNED + number)
     }

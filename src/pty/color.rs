@@ -1,6 +1,7 @@
 //! Colours that a program asks for or sets (OSC 4, 10, 11, 12): facts of the host and what the
 //! program made of them. Pure.
 
+use crate::base::grid::{Color, Style};
 use std::collections::HashMap;
 
 /// Red, green, blue.
@@ -58,13 +59,62 @@ pub(super) struct Colors {
     pub fg: Option<Rgb>,
     pub bg: Option<Rgb>,
     pub cursor: Option<Rgb>,
-    pub palette: HashMap<u8, Rgb>,
+    pub palette: Palette,
+}
+
+/// The palette entries that a program has set (OSC 4), each with its colour.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Palette {
+    entries: HashMap<u8, Rgb>,
+}
+
+impl Palette {
+    /// Sets an entry; returns whether that changes it.
+    pub fn set(&mut self, index: u8, color: Rgb) -> bool {
+        self.entries.insert(index, color) != Some(color)
+    }
+
+    /// Gives an entry back to the host; returns whether it was set.
+    pub fn reset(&mut self, index: u8) -> bool {
+        self.entries.remove(&index).is_some()
+    }
+
+    /// Gives all entries back; returns whether there were any.
+    pub fn clear(&mut self) -> bool {
+        let had_any = !self.entries.is_empty();
+        self.entries.clear();
+        had_any
+    }
+
+    /// The entries that are set, in no order.
+    pub fn entries(&self) -> impl Iterator<Item = (u8, Rgb)> {
+        self.entries.iter().map(|(index, color)| (*index, *color))
+    }
+
+    /// A look as it is to be drawn by a host that does not know these entries.
+    pub fn drawn(&self, style: Style) -> Style {
+        if self.entries.is_empty() {
+            return style;
+        }
+        let drawn = |color: Color| match color {
+            Color::Indexed(index) => {
+                self.entries.get(&index).map_or(color, |(red, green, blue)| Color::Rgb(*red, *green, *blue))
+            }
+            Color::Default | Color::Rgb(..) => color,
+        };
+        Style {
+            fg: drawn(style.fg),
+            bg: drawn(style.bg),
+            underline_color: drawn(style.underline_color),
+            ..style
+        }
+    }
 }
 
 impl Colors {
     /// The colour that palette entry `index` has now.
     pub fn entry(&self, index: u8, host: &HostFacts) -> Rgb {
-        if let Some(color) = self.palette.get(&index) {
+        if let Some(color) = self.palette.entries.get(&index) {
             return *color;
         }
         if let Some(color) = host.palette.get(usize::from(index)) {
@@ -132,7 +182,7 @@ mod tests {
         assert_eq!(colors.entry(1, &host), (205, 0, 0));
         assert_eq!(colors.entry(196, &host), (255, 0, 0));
         assert_eq!(colors.entry(255, &host), (238, 238, 238));
-        colors.palette.insert(1, (1, 2, 3));
+        colors.palette.set(1, (1, 2, 3));
         assert_eq!(colors.entry(1, &host), (1, 2, 3));
     }
 }

@@ -235,7 +235,7 @@ fn is_plain(captured: &str) -> bool {
 fn write_cells(
     captured: &str,
     pen: &mut Style,
-    writer: &mut RowWriter,
+    writer: &mut RowWriter<'_>,
     styles: &StyleTable,
     clusters: &ClusterTable,
 ) {
@@ -263,6 +263,11 @@ fn write_cells(
             }
             // At the end of a row that is wrapped it is not part of the text.
             _ if style::is_filler(piece) && after.is_empty() => {}
+            _ if piece.len() == first.len_utf8() && !cluster::is_interned(first) => {
+                let is_wide = first.width().unwrap_or(1) > 1;
+                writer.set_look(*pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });
+                writer.push(piece);
+            }
             _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
         }
         is_after_sgr = first == '\u{1b}';
@@ -280,7 +285,7 @@ fn plain_len(text: &str) -> usize {
 /// Writes cells without contents. The parser names the look of erased cells and is silent about those
 /// never written, which it leaves out at the end: so a run of blanks has a background only behind an
 /// SGR sequence of its own, or at the end of the row.
-fn write_blanks(n_cells: usize, is_erased: bool, pen: Style, writer: &mut RowWriter) {
+fn write_blanks(n_cells: usize, is_erased: bool, pen: Style, writer: &mut RowWriter<'_>) {
     let bg = if is_erased { pen.bg } else { Color::Default };
     writer.set_look(Style { bg, ..Style::default() }, None, Shape::Narrow);
     writer.push(&" ".repeat(n_cells));
@@ -307,7 +312,7 @@ pub(super) fn write_cell(
     contents: &str,
     is_wide: bool,
     mut look: Style,
-    writer: &mut RowWriter,
+    writer: &mut RowWriter<'_>,
     styles: &StyleTable,
     clusters: &ClusterTable,
 ) {

@@ -270,8 +270,8 @@ impl Term {
                 out.push_str(&format!("\x1b]{number};{}\x1b\\", super::color::format(color)));
             }
         }
-        for (index, color) in &colors.palette {
-            out.push_str(&format!("\x1b]4;{index};{}\x1b\\", super::color::format(*color)));
+        for (index, color) in colors.palette.entries() {
+            out.push_str(&format!("\x1b]4;{index};{}\x1b\\", super::color::format(color)));
         }
     }
 

@@ -24,6 +24,7 @@ pub mod modes;
 mod osc;
 pub mod page;
 mod pen;
+mod pending;
 mod private;
 mod replay;
 mod reply;

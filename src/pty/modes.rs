@@ -98,6 +98,8 @@ pub struct InputModes {
     pub is_application_cursor: bool,
     /// Keypad keys as SS3 (DECKPAM, `?66`).
     pub is_application_keypad: bool,
+    /// Enter sends a line feed too (LNM, `20`).
+    pub is_newline: bool,
     /// Pastes are bracketed (`?2004`).
     pub is_bracketed_paste: bool,
     /// Focus changes are reported (`?1004`).

@@ -85,18 +85,21 @@ impl Term {
             if value == "?" {
                 let color = color::format(self.colors.entry(index, &self.host));
                 self.out.reply(format!("\x1b]4;{index};{color}{terminator}").as_bytes());
-            } else if let Some(color) = color::parse(value) {
-                self.colors.palette.insert(index, color);
+            } else if let Some(color) = color::parse(value)
+                && self.colors.palette.set(index, color)
+            {
+                self.touch(); // rows carry the colours of the entries
             }
         }
     }
 
+    /// OSC 104: gives the entries named back to the host, or all of them.
     fn reset_palette(&mut self, rest: &str) {
-        if rest.is_empty() {
-            self.colors.palette.clear();
-        }
-        for index in rest.split(';').filter_map(|index| index.parse::<u8>().ok()) {
-            self.colors.palette.remove(&index);
+        let palette = &mut self.colors.palette;
+        let indices = rest.split(';').filter_map(|index| index.parse::<u8>().ok());
+        let n_reset = indices.filter(|index| palette.reset(*index)).count();
+        if n_reset > 0 || (rest.is_empty() && palette.clear()) {
+            self.touch();
         }
     }
 

@@ -230,7 +230,7 @@ impl Term {
         Some(match name {
             b"m" => {
                 let mut value = String::from("0");
-                sgr::write_params(&self.current_style(), &mut value);
+                sgr::write_report(&self.current_style(), &mut value);
                 value.push('m');
                 value
             }

@@ -91,6 +91,17 @@ impl Term {
     fn move_or_edit(&mut self, csi: &Csi<'_>, sequence: &[u8]) -> bool {
         let n = csi.number(0, 1);
         match csi.last {
+            // The parser lets a margin stop only what starts inside the region.
+            b'A' | b'F' | b'k' if self.cursor_position().0 > self.margins.bottom => {
+                self.leave_edge();
+                let n = n.min(self.cursor_position().0 - self.margins.top);
+                self.inject(&format!("\x1b[{n}{}", if csi.last == b'F' { 'F' } else { 'A' }));
+            }
+            b'B' | b'E' if self.cursor_position().0 < self.margins.top => {
+                self.leave_edge();
+                let n = n.min(self.margins.bottom - self.cursor_position().0);
+                self.inject(&format!("\x1b[{n}{}", char::from(csi.last)));
+            }
             b'A' | b'B' | b'E' | b'F' | b'X' | b'D' => {
                 self.leave_edge();
                 self.feed(sequence);
@@ -182,18 +193,20 @@ impl Term {
         }
     }
 
-    /// REP, through our own printing so that modes and styles hold.
+    /// REP, through our own printing so that modes and styles hold. A second one in a row has no
+    /// character in front of it to repeat.
     fn repeat(&mut self, n: u16) {
         let Some(last) = self.last_char else { return };
         let n_cells = usize::from(self.n_cols()) * usize::from(self.n_rows());
         let text: String = std::iter::repeat_n(last, usize::from(n).min(n_cells)).collect();
         let charsets = std::mem::take(&mut self.text.charsets);
-        if self.is_fast(text.as_bytes(), false) {
+        if self.is_fast(&mut &[][..], text.as_bytes(), false) {
             self.inject(&text);
         } else {
             self.print_slowly(text.as_bytes(), false);
         }
         self.text.charsets = charsets;
+        self.last_char = None;
     }
 
     fn set_margins(&mut self, csi: &Csi<'_>, sequence: &[u8]) {

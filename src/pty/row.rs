@@ -5,6 +5,7 @@
 //! table is needed to read them. Rows with equal bytes are equal rows.
 
 use super::PtyError;
+use super::color::Palette;
 use crate::base::grid::{Attrs, Color, Link, Row, Run, Shape, Style, Underline};
 
 const WRAPPED: u8 = 1;
@@ -13,17 +14,24 @@ const HAS_LINK: u8 = 8;
 
 /// Writes a row cell by cell, joining neighbours of one look.
 #[derive(Debug, Default)]
-pub(super) struct RowWriter {
+pub(super) struct RowWriter<'a> {
     out: Vec<u8>,
+    /// Entries of the palette to be written as the colours they stand for.
+    palette: Option<&'a Palette>,
     text: String,
     /// Style, link and shape of the cells in `text`.
     look: Option<(Style, Option<Link>, Shape)>,
 }
 
-impl RowWriter {
+impl<'a> RowWriter<'a> {
     /// A writer whose output begins with the flag byte of a row.
     pub fn row() -> Self {
         Self { out: vec![0], ..Self::default() }
+    }
+
+    /// The same where the entries that are in `palette` are drawn as it says.
+    pub fn row_in(palette: &'a Palette) -> Self {
+        Self { palette: Some(palette), ..Self::row() }
     }
 
     /// A writer of runs alone, as kept in history.
@@ -33,6 +41,7 @@ impl RowWriter {
 
     /// Sets the look of the cells that follow.
     pub fn set_look(&mut self, style: Style, link: Option<&Link>, shape: Shape) {
+        let style = self.palette.map_or(style, |palette| palette.drawn(style));
         let is_same = self.look.as_ref().is_some_and(|(s, l, sh)| {
             *sh == shape && !shape.is_cluster() && *s == style && l.as_ref() == link
         });

@@ -145,12 +145,30 @@ pub(super) fn apply(style: &mut Style, change: Change) {
 /// Writes the SGR sequence that turns any look into `style`.
 pub(super) fn write(style: &Style, out: &mut String) {
     out.push_str("\x1b[0");
-    write_params(style, out);
+    write_attributes(style, out);
+    write_color(style.fg, 38, out);
+    write_color(style.bg, 48, out);
+    write_color(style.underline_color, 58, out);
     out.push('m');
 }
 
-/// Writes `;code` for everything in `style` that differs from the default.
-pub(super) fn write_params(style: &Style, out: &mut String) {
+/// Writes `;code` for everything in `style` that differs from the default, in the forms of xterm's
+/// answer to DECRQSS. Programs that look for true colour this way accept no other.
+pub(super) fn write_report(style: &Style, out: &mut String) {
+    write_attributes(style, out);
+    for (color, code) in [(style.fg, 30), (style.bg, 40), (style.underline_color, 50)] {
+        let written = match color {
+            Color::Default => Ok(()),
+            Color::Indexed(index @ 0..8) if code < 50 => write!(out, ";{}", code + u16::from(index)),
+            Color::Indexed(index @ 8..16) if code < 50 => write!(out, ";{}", code + 52 + u16::from(index)),
+            Color::Indexed(index) => write!(out, ";{}:5:{index}", code + 8),
+            Color::Rgb(red, green, blue) => write!(out, ";{}:2::{red}:{green}:{blue}", code + 8),
+        };
+        written.or_log("write to memory");
+    }
+}
+
+fn write_attributes(style: &Style, out: &mut String) {
     const CODES: [(Attrs, &str); 8] = [
         (Attrs::BOLD, ";1"),
         (Attrs::DIM, ";2"),
@@ -174,9 +192,6 @@ pub(super) fn write_params(style: &Style, out: &mut String) {
         Underline::Dotted => ";4:4",
         Underline::Dashed => ";4:5",
     });
-    write_color(style.fg, 38, out);
-    write_color(style.bg, 48, out);
-    write_color(style.underline_color, 58, out);
 }
 
 /// Writes `;code` and the colour behind it; nothing for the default colour.

@@ -168,12 +168,12 @@ impl Term {
             if escape > at {
                 let text = &bytes[at..escape];
                 let is_last = escape == bytes.len();
-                if segment < at && text::has_wide(text) {
-                    // Where it wraps is judged by the cursor, which must be current for that.
-                    self.feed(&bytes[segment..at]);
+                let mut before = &bytes[segment..at];
+                let is_fast = self.is_fast(&mut before, text, is_last);
+                if before.is_empty() {
                     segment = at;
                 }
-                if self.is_fast(text, is_last) {
+                if is_fast {
                     at = escape - if is_last { scan::utf8_tail(text) } else { 0 };
                     if is_last {
                         break;
@@ -354,6 +354,7 @@ impl Term {
         InputModes {
             is_application_cursor: screen.application_cursor(),
             is_application_keypad: screen.application_keypad(),
+            is_newline: self.text.is_newline,
             is_bracketed_paste: screen.bracketed_paste(),
             is_focus_reported: self.private.is_focus_reported,
             is_alternate_scroll: self.private.is_alternate_scroll,

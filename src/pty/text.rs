@@ -3,6 +3,7 @@
 //! Most text never comes here: `Term::is_fast` decides. What does: text in an extra style, in insert
 //! mode, in another character set, with odd tab stops, with backspaces, emoji or damaged UTF-8.
 
+use super::pending::Pending;
 use super::style;
 use super::term::Term;
 use super::{cluster, scan};
@@ -13,15 +14,11 @@ const SHIFT_IN: u8 = 0x0f;
 /// Shown in place of bytes that are no text; the parser drops U+FFFD, which would shift columns.
 const REPLACEMENT: char = '□';
 
-/// Whether a character of two columns may be in `text`.
-pub(super) fn has_wide(text: &[u8]) -> bool {
-    !text.is_ascii()
-        && std::str::from_utf8(text).map_or(true, |text| text.chars().any(|c| c.width() == Some(2)))
-}
-
 impl Term {
     /// Whether `text` may go to the parser as it is. `is_last` says that the stream ends after it.
-    pub(super) fn is_fast(&mut self, text: &[u8], is_last: bool) -> bool {
+    /// `before` is what the parser has not been given yet of what precedes the text; it is handed over
+    /// here where the answer depends on the cursor.
+    pub(super) fn is_fast(&mut self, before: &mut &[u8], text: &[u8], is_last: bool) -> bool {
         if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner || self.is_kept_apart {
             return false;
         }
@@ -37,7 +34,7 @@ impl Term {
         let whole = &text[..text.len() - if is_last { scan::utf8_tail(text) } else { 0 }];
         let is_simple = memchr::memchr3(0xef, 0xf0, 0xf3, text).is_none()
             && memchr::memmem::find(text, cluster::JOINER_BYTES).is_none()
-            && std::str::from_utf8(whole).is_ok_and(|text| !self.wraps_wide(text));
+            && std::str::from_utf8(whole).is_ok_and(|text| !self.wraps_wide(before, text));
         if is_simple {
             self.note_last(whole);
         }
@@ -45,7 +42,11 @@ impl Term {
     }
 
     /// Whether a wide character in `text` meets a row with one column left.
-    fn wraps_wide(&self, text: &str) -> bool {
+    fn wraps_wide(&mut self, before: &mut &[u8], text: &str) -> bool {
+        if !text.chars().any(|c| c.width() == Some(2)) {
+            return false;
+        }
+        self.feed(std::mem::take(before));
         let n_cols = usize::from(self.n_cols());
         let mut col = usize::from(self.cursor_position().1);
         for c in text.chars() {
@@ -90,44 +91,117 @@ impl Term {
     /// Prints `text` with care; returns how many bytes were used, which is fewer only where the
     /// stream ends inside a character.
     pub(super) fn print_slowly(&mut self, text: &[u8], is_last: bool) -> usize {
-        let mut out = std::mem::take(&mut self.scratch);
-        out.clear();
-        let mut at = 0;
-        while let Some(&byte) = text.get(at) {
-            if byte < 0x20 || byte == 0x7f {
-                at += 1;
-                self.control(&mut out, byte);
-                continue;
+        let mut out = Pending::new(std::mem::take(&mut self.scratch));
+        let mut n_used = 0;
+        for chunk in text.utf8_chunks() {
+            self.print_valid(&mut out, chunk.valid());
+            n_used += chunk.valid().len();
+            let damaged = chunk.invalid();
+            let is_unfinished = std::str::from_utf8(damaged).is_err_and(|error| error.error_len().is_none());
+            if is_unfinished && is_last {
+                break;
             }
-            match first_char(&text[at..]) {
-                Decoded::Char(c) => {
-                    at += c.len_utf8();
-                    let c = self.translate(c);
-                    self.put(&mut out, c);
-                }
-                Decoded::Unfinished if is_last => break,
-                Decoded::Unfinished => {
-                    at = text.len();
-                    self.put(&mut out, REPLACEMENT);
-                }
-                Decoded::Invalid(n_bytes) => {
-                    at += n_bytes;
-                    // A lone C1 control is nothing to show.
-                    if !(n_bytes == 1 && (0x80..=0x9f).contains(&byte)) {
-                        self.put(&mut out, REPLACEMENT);
-                    }
-                }
+            n_used += damaged.len();
+            // A lone C1 control is nothing to show.
+            if !damaged.is_empty() && !matches!(damaged, [0x80..=0x9f]) {
+                self.put(&mut out, REPLACEMENT);
             }
         }
         self.flush_into(&mut out);
-        self.scratch = out;
-        at
+        self.scratch = out.bytes;
+        n_used
+    }
+
+    fn print_valid(&mut self, out: &mut Pending, text: &str) {
+        let mut rest = text;
+        while let Some(c) = rest.chars().next() {
+            let n_used = match c {
+                '\0'..='\x1f' | '\x7f' => {
+                    self.control(out, c as u8);
+                    1
+                }
+                _ => {
+                    let n_plain = self.put_plain(out, rest);
+                    if n_plain > 0 { n_plain } else { self.put_cluster(out, rest) }
+                }
+            };
+            if n_used == 0 {
+                let c = self.translate(c);
+                self.put(out, c);
+            }
+            rest = &rest[if n_used == 0 { c.len_utf8() } else { n_used }..];
+        }
+    }
+
+    /// Prints the ASCII characters at the start of `text` where none of them needs care; returns how
+    /// many they are.
+    fn put_plain(&mut self, out: &mut Pending, text: &str) -> usize {
+        if self.text.needs_care() || !self.tag.is_empty() {
+            return 0;
+        }
+        let n_plain = text.bytes().take_while(|b| (0x20..0x7f).contains(b)).count();
+        let plain = &text[..n_plain];
+        if let Some(last) = plain.chars().next_back() {
+            self.is_after_joiner = false;
+            self.last_char = Some(last);
+            out.push_cells(plain, last, n_plain, self.n_cols());
+        }
+        n_plain
+    }
+
+    /// Prints the emoji at the start of `text` at once where it is made of several characters that the
+    /// screen need not be asked about; returns how many bytes they are. What this leaves to
+    /// [`Self::put`], character by character, comes out the same.
+    fn put_cluster(&mut self, out: &mut Pending, text: &str) -> usize {
+        if self.is_replaying || self.is_after_joiner || self.text.needs_care() {
+            return 0;
+        }
+        let Some(cluster) = cluster::leading(text) else { return 0 };
+        let may_join_left = cluster.is_flag && out.last.is_none_or(cluster::may_join);
+        let may_leave_row = !cluster.is_base_wide && self.column(out) + 2 > self.n_cols();
+        if may_join_left || may_leave_row || !(cluster.is_joined || self.tag.is_empty()) {
+            return 0;
+        }
+        if !cluster.is_joined {
+            // The parser knows how a selector makes its character wide.
+            self.fill_edge(out);
+            out.push_cell(cluster.text, cluster.base, 2, self.n_cols());
+        } else {
+            if self.clusters.is_full() {
+                self.flush_into(out);
+                self.collect_unused();
+            }
+            let Some(interned) = self.clusters.intern(cluster.text) else { return 0 };
+            self.fill_edge(out);
+            out.push_cell(interned.encode_utf8(&mut [0; 4]), interned, 2, self.n_cols());
+            out.bytes.extend_from_slice(self.tag.as_bytes());
+        }
+        self.last_char = Some(cluster.base);
+        cluster.text.len()
     }
 
     /// Hands everything in `out` to the parser, so that the screen is current.
-    pub(super) fn flush_into(&mut self, out: &mut Vec<u8>) {
-        self.feed(out);
+    fn flush_into(&mut self, out: &mut Pending) {
+        self.feed(&out.bytes);
         out.clear();
+    }
+
+    /// The column of the cursor behind what is pending; it may be one past the last.
+    fn column(&mut self, out: &mut Pending) -> u16 {
+        if let Some(col) = out.col {
+            return col;
+        }
+        self.flush_into(out);
+        let col = self.cursor_position().1;
+        out.col = Some(col);
+        col
+    }
+
+    /// Fills the last column where a wide character that comes next has no room in it.
+    fn fill_edge(&mut self, out: &mut Pending) {
+        if self.column(out) + 1 == self.n_cols() {
+            out.push_cell(style::FILLER, ' ', 1, self.n_cols());
+        }
     }
 
     fn translate(&mut self, c: char) -> char {
@@ -137,14 +211,14 @@ impl Term {
         }
     }
 
-    fn control(&mut self, out: &mut Vec<u8>, byte: u8) {
+    fn control(&mut self, out: &mut Pending, byte: u8) {
         match byte {
             SHIFT_OUT => self.text.locked = 1,
             SHIFT_IN => self.text.locked = 0,
             0x08 => {
                 self.flush_into(out);
                 self.leave_edge();
-                out.push(byte);
+                out.push_control(byte);
             }
             b'\t' if self.text.tab_stops.is_some() => {
                 self.flush_into(out);
@@ -155,17 +229,17 @@ impl Term {
                     self.flush_into(out);
                     self.line_feed();
                 } else {
-                    out.push(byte);
+                    out.push_control(byte);
                 }
                 if self.text.is_newline {
-                    out.push(b'\r');
+                    out.push_control(b'\r');
                 }
             }
-            _ => out.push(byte),
+            _ => out.push_control(byte),
         }
     }
 
-    fn put(&mut self, out: &mut Vec<u8>, c: char) {
+    fn put(&mut self, out: &mut Pending, c: char) {
         if !self.is_replaying && (style::is_tag(c) || cluster::is_interned(c)) {
             // Reserved for our own use inside cells.
             self.is_kept_apart = self.is_redrawing && c == cluster::APART;
@@ -174,7 +248,7 @@ impl Term {
         let is_kept_apart = std::mem::take(&mut self.is_kept_apart);
         let was_after_joiner = std::mem::replace(&mut self.is_after_joiner, c == cluster::JOINER);
         let c = if c == '\u{fffd}' { REPLACEMENT } else { c };
-        if c == cluster::EMOJI_STYLE {
+        if c == cluster::EMOJI_STYLE && !out.is_last_wide() {
             self.flush_into(out);
             if self.widen(c) {
                 return;
@@ -188,24 +262,25 @@ impl Term {
             }
         }
         let width = c.width().unwrap_or(usize::from(u32::from(c) >= 256)).min(2);
-        if width > 0 {
-            self.last_char = Some(c);
-            self.prepare_cell(out, if width == 2 { 2 } else { 1 });
+        if width == 0 {
+            out.push_mark(c);
+            return;
         }
+        self.last_char = Some(c);
+        let width = if width == 2 { 2 } else { 1 };
+        self.prepare_cell(out, width);
         if width == 2 && self.text.is_autowrap {
-            self.flush_into(out);
-            if self.cursor_position().1 + 1 == self.n_cols() {
-                out.extend_from_slice(style::FILLER.as_bytes());
-            }
+            self.fill_edge(out);
         }
-        out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
-        if width > 0 {
-            out.extend_from_slice(self.tag.as_bytes());
+        out.push_cell(c.encode_utf8(&mut [0; 4]), c, width, self.n_cols());
+        if !self.text.is_autowrap {
+            out.col = None;
         }
+        out.bytes.extend_from_slice(self.tag.as_bytes());
     }
 
     /// Does what insert mode and switched-off wrapping ask for in front of a character.
-    fn prepare_cell(&mut self, out: &mut Vec<u8>, width: u16) {
+    fn prepare_cell(&mut self, out: &mut Pending, width: u16) {
         if !self.text.is_autowrap {
             self.flush_into(out);
             if self.is_past_edge(width) {
@@ -239,30 +314,4 @@ impl Term {
             self.inject(&format!("\x1b[{n_cols}G"));
         }
     }
-}
-
-enum Decoded {
-    Char(char),
-    /// The bytes end inside a character.
-    Unfinished,
-    /// So many bytes are no text.
-    Invalid(usize),
-}
-
-fn first_char(bytes: &[u8]) -> Decoded {
-    let n_bytes = match bytes.first() {
-        Some(0xf0..) => 4,
-        Some(0xe0..) => 3,
-        Some(0x80..) => 2,
-        _ => 1,
-    };
-    let head = &bytes[..bytes.len().min(n_bytes)];
-    let valid = match std::str::from_utf8(head) {
-        Ok(text) => text,
-        Err(error) if error.valid_up_to() > 0 => {
-            std::str::from_utf8(&head[..error.valid_up_to()]).unwrap_or_default()
-        }
-        Err(error) => return error.error_len().map_or(Decoded::Unfinished, Decoded::Invalid),
-    };
-    valid.chars().next().map_or(Decoded::Invalid(1), Decoded::Char)
 }

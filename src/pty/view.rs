@@ -65,7 +65,12 @@ impl Lines<'_> {
 
     fn runs(&self, number: u64) -> Vec<Run> {
         match number.checked_sub(self.term.history.numbers().end) {
-            None => self.term.history.runs(number).unwrap_or_default(),
+            None => {
+                let mut runs = self.term.history.runs(number).unwrap_or_default();
+                let palette = &self.term.colors.palette;
+                runs.iter_mut().for_each(|run| run.style = palette.drawn(run.style));
+                runs
+            }
             Some(index) => {
                 usize::try_from(index).ok().and_then(|i| self.screen.get(i)).cloned().unwrap_or_default()
             }
@@ -157,7 +162,9 @@ impl Term {
         let is_alt = self.is_alt_screen();
         let mut goes_on = self.history.is_open();
         if goes_on {
-            screen.push(self.history.open_runs());
+            let mut open = self.history.open_runs();
+            open.iter_mut().for_each(|run| run.style = self.colors.palette.drawn(run.style));
+            screen.push(open);
             goes_on = !is_alt;
         }
         let at = self.cursor();

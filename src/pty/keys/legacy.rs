@@ -15,6 +15,7 @@ pub(super) fn encode(event: &KeyEvent, modes: &InputModes) -> Vec<u8> {
             Some(byte) => after_alt(mods, &[byte]),
             None => after_alt(mods, c.encode_utf8(&mut [0; 4]).as_bytes()),
         },
+        Key::Enter if modes.is_newline => after_alt(mods, b"\r\n"),
         Key::Enter => after_alt(mods, b"\r"),
         Key::Tab if mods.is_shift => after_alt(mods, b"\x1b[Z"),
         Key::BackTab => after_alt(mods, b"\x1b[Z"),

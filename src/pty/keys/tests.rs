@@ -58,6 +58,13 @@ fn other(modify_other_keys: ModifyOtherKeys) -> InputModes {
 }
 
 #[test]
+fn enter_sends_a_line_feed_too_in_newline_mode() {
+    let modes = InputModes { is_newline: true, ..InputModes::default() };
+    check(&modes, &[("Enter", "\r\n"), ("A-Enter", "\x1b\r\n"), ("a", "a")]);
+    check(&InputModes::default(), &[("Enter", "\r")]);
+}
+
+#[test]
 fn legacy_keys_are_xterms() {
     check(
         &InputModes::default(),

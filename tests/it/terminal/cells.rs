@@ -104,6 +104,39 @@ fn our_private_characters_cannot_be_forged() {
 }
 
 #[test]
+fn entries_of_the_palette_are_drawn_as_the_program_set_them() {
+    let mut term = Term::new(TermSize::clamped(3, 20), TermConfig::default());
+    let looks = |runs: &[Run]| runs.iter().map(|run| (run.style.fg, run.style.bg)).collect::<Vec<_>>();
+    let (one, set) = (Color::Indexed(1), Color::Rgb(1, 2, 3));
+    term.process(b"\x1b[31mred\x1b[32;41mgreen\x1b[m\r\n\x1b[4;58;5;1mline\x1b[m\r\nplain");
+    let (mut server, mut client) = (PaneRows::new(), PaneImage::new());
+    let mut shown = |term: &Term| {
+        server.update(term);
+        let patch = server.newer_than(client.version());
+        let numbers: Vec<u16> = patch.rows.iter().map(|(number, _)| *number).collect();
+        client.apply(&patch).unwrap();
+        (numbers, client.rows().to_vec())
+    };
+    shown(&term);
+    term.process(b"\x1b]4;1;#010203\x1b\\");
+    let (numbers, rows) = shown(&term);
+    assert_eq!(numbers, [0, 1], "only rows that show the entry are sent again");
+    assert_eq!(looks(&rows[0].runs), [(set, Color::Default), (Color::Indexed(2), set)]);
+    assert_eq!(rows[1].runs[0].style.underline_color, set);
+    term.process(b"\r\n");
+    let page = term.line_page(Some(0), 1, 1 << 20);
+    assert_eq!(looks(&page.lines[0]), looks(&rows[0].runs), "history too");
+    let mut again = Term::new(term.size(), TermConfig::default());
+    again.process(&term.keyframe());
+    assert_eq!(self::rows(&again)[0].runs[0].style.underline_color, set, "and after a restart of the server");
+    for reset in ["\x1b]104;1\x07", "\x1b]4;1;#010203\x07\x1b]104\x07", "\x1b]4;1;#010203\x07\x1bc"] {
+        term.process(reset.as_bytes());
+        let page = term.line_page(Some(0), 1, 1 << 20);
+        assert_eq!(looks(&page.lines[0])[0], (one, Color::Default), "{}", reset.escape_debug());
+    }
+}
+
+#[test]
 fn erased_cells_show_their_background_only() {
     let runs = first_row("\x1b[4;31;44m\x1b[2Kx");
     assert_eq!(runs.len(), 2);

@@ -11,5 +11,6 @@ mod pastes;
 mod program;
 mod recordings;
 mod replies;
+mod sequences;
 mod sizes;
 mod streams;

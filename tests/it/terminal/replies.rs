@@ -101,7 +101,10 @@ fn colours() {
 
 #[test]
 fn settings_and_capabilities() {
-    check("\x1b[1;4:3;58:2::1:2:3;9m\x1bP$qm\x1b\\", "\x1bP1$r0;1;9;4:3;58;2;1;2;3m\x1b\\");
+    check("\x1b[1;4:3;58:2::1:2:3;9m\x1bP$qm\x1b\\", "\x1bP1$r0;1;9;4:3;58:2::1:2:3m\x1b\\");
+    check("\x1b[48;2;1;2;3m\x1bP$qm\x1b\\", "\x1bP1$r0;48:2::1:2:3m\x1b\\");
+    check("\x1b[93;104;58:5:9m\x1bP$qm\x1b\\", "\x1bP1$r0;93;104;58:5:9m\x1b\\");
+    check("\x1b[38;5;56;41m\x1bP$qm\x1b\\", "\x1bP1$r0;38:5:56;41m\x1b\\");
     check("\x1b[2;5r\x1bP$qr\x1b\\", "\x1bP1$r2;5r\x1b\\");
     check("\x1b[4 q\x1bP$q q\x1b\\", "\x1bP1$r4 q\x1b\\");
     check("\x1bP$qz\x1b\\", "\x1bP0$r\x1b\\");

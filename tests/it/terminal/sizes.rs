@@ -63,7 +63,7 @@ fn the_current_look_and_modes_survive_a_resize() {
     term.resize(TermSize::clamped(6, 30));
     assert_eq!((term.modes(), term.cursor().shape, term.cursor().is_visible), (modes, shape, false));
     term.process(b"q\x1bP$qm\x1b\\");
-    assert_eq!(term.take_replies(), b"\x1bP1$r0;1;38;5;1m\x1b\\");
+    assert_eq!(term.take_replies(), b"\x1bP1$r0;1;31m\x1b\\");
     assert_eq!(term.screen_text()[0], "▒␉─");
 }
 

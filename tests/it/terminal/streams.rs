@@ -139,6 +139,56 @@ fn output() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(token, 0..25).prop_map(|tokens| tokens.concat())
 }
 
+/// Emoji and other text in lines, with the looks and edges that matter to them.
+fn emoji_lines() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop::sample::select(vec![
+        "👍🏽",
+        "👍",
+        "🏽",
+        "👨\u{200d}👩\u{200d}👧\u{200d}👦",
+        "🏳\u{fe0f}\u{200d}🌈",
+        "❤\u{fe0f}\u{200d}🔥",
+        "❤\u{fe0f}",
+        "❤",
+        "☝🏽",
+        "☝\u{fe0f}",
+        "🤷🏽\u{200d}♂\u{fe0f}",
+        "🇰🇷",
+        "🇯",
+        "🇵🇰",
+        "1\u{fe0f}\u{20e3}",
+        "→\u{fe0f}",
+        "⏰\u{fe0f}",
+        "\u{200d}",
+        "本\u{200d}\u{e0100}",
+        "👩\u{200d}\u{fffd}",
+        "\u{3e000}\u{fe0f}",
+        "\u{fe0f}",
+        "\u{fe0f}\u{fe0f}\u{200d}👩",
+        "\u{301}",
+        "日本",
+        "a",
+        "words and ",
+        "\r\n",
+        "\n",
+        "\r",
+        "\t",
+        "\x08",
+        "\x1b[9m",
+        "\x1b[m",
+        "\x1b[44m",
+        "\x1b[4h",
+        "\x1b[4l",
+        "\x1b[?7l",
+        "\x1b[?7h",
+        "\x1b(0",
+        "\x1b(B",
+        "\x1b[2b",
+        "\x1b[3C",
+    ]);
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat().into_bytes())
+}
+
 /// What the followed part of streams is made of: movement and erasing near by, and text.
 fn calm() -> impl Strategy<Value = Vec<u8>> {
     let finals = prop::sample::select(b"ABCDGHJKPX@`adfm".to_vec());
@@ -188,6 +238,24 @@ proptest! {
         output.chunks(n_bytes).for_each(|piece| cut.process(piece));
         prop_assert_eq!(rows(&whole), rows(&cut));
         prop_assert_eq!((whole.cursor(), whole.modes(), whole.take_replies()), (cut.cursor(), cut.modes(), cut.take_replies()));
+    }
+
+    #[test]
+    fn emoji_come_out_the_same_at_once_and_byte_by_byte(
+        n_cols in 2u16..14,
+        lines in emoji_lines(),
+        n_bytes in 1usize..9,
+    ) {
+        let size = TermSize::clamped(3, n_cols);
+        let (mut whole, mut cut) = (Term::new(size, TermConfig::default()), Term::new(size, TermConfig::default()));
+        whole.process(&lines);
+        lines.chunks(n_bytes).for_each(|piece| cut.process(piece));
+        prop_assert_eq!(rows(&whole), rows(&cut));
+        prop_assert_eq!(whole.cursor(), cut.cursor());
+        prop_assert_eq!(whole.text_lines(0, 999), cut.text_lines(0, 999));
+        for number in whole.history().numbers() {
+            prop_assert_eq!(whole.history().runs(number), cut.history().runs(number));
+        }
     }
 
     #[test]

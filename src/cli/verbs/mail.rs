@@ -109,7 +109,7 @@ impl SendArgs {
         match (&self.subject, self.kind.as_deref()) {
             (Some(subject), _) => Ok(subject.clone()),
             (None, Some("heartbeat")) => Ok(self.phase.clone().unwrap_or_else(|| String::from("heartbeat"))),
-            (None, _) => Err(invalid("send needs --subject, one line that says what it is about.")),
+            (None, _) => Err(invalid("send needs --subject; only a heartbeat goes without.")),
         }
     }
 

@@ -18,7 +18,6 @@ use super::scan::{self, Tail};
 use super::skip;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes, Titles};
 use super::style::StyleTable;
-use super::text;
 use crate::base::grid::{Color, Cursor, CursorShape};
 use crate::base::size::TermSize;
 use std::num::NonZeroU16;

@@ -18,6 +18,7 @@
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > script npm ci      the orca.yaml of every commit has this setup script from now on
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
+//! > full-ledger         ten thousand requests of somebody are open
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
 //! % lose ctx_1 it died  what the world does (see `support/attempts.rs`)
 //! $ orca orchestration run-list
@@ -106,6 +107,10 @@ fn direct(world: &mut World, order: &str) -> String {
         "restart" => {
             let open = world.restart();
             open.iter().map(|open| format!("= again {}\n", named(&open.effect))).collect()
+        }
+        "full-ledger" => {
+            world.fill_ledger();
+            String::new()
         }
         "git-refuses" => {
             world.living.git_refusal = Some(ErrorBody::new(ErrorCode::UnbornBranch, rest));

@@ -12,11 +12,12 @@ use orca::model::dispatch::Dispatch;
 use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
 use orca::model::event::Event;
 use orca::model::message::Mailbox;
+use orca::model::request::{MAX_RECEIPTS, Receipt, RequestState};
 use orca::model::setup::Project;
 use orca::model::terminal::ProcessEnd;
 use orca::model::worktree::Place;
 use orca::ops::cx::{
-    Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, Wake,
+    Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, WaitOn, Wake,
     World as Living,
 };
 use orca::ops::look::{Look, Seen};
@@ -243,16 +244,27 @@ impl World {
                 Ok(result)
             }
             Ok(Answer::Wait(wait)) => {
-                self.waiting.insert(request.id.clone(), (request.method.clone(), wait, caller));
+                self.keep_waiting(&request.id, (request.method.clone(), wait, caller));
                 Err(ErrorBody::new(ErrorCode::RuntimeError, "waits").with("waiting", &request.id))
             }
             Ok(Answer::Look(look)) => panic!("{look:?} left something"),
         }
     }
 
+    /// A call waits, for a Run's mail as its one waiter.
+    fn keep_waiting(&mut self, request_id: &str, waiting: (String, Wait, CallerFacts)) {
+        if let WaitOn::RunMail { run, .. } = &waiting.1.on {
+            self.living.waiters.insert(run.clone());
+        }
+        self.waiting.insert(request_id.to_owned(), waiting);
+    }
+
     /// Asks a waiting call again; None while it goes on waiting, which leaves nothing behind.
     pub fn wake(&mut self, request_id: &str, wake: Wake) -> Option<Result<serde_json::Value, ErrorBody>> {
         let (method, wait, caller) = self.waiting.remove(request_id)?;
+        if let WaitOn::RunMail { run, .. } = &wait.on {
+            self.living.waiters.remove(run);
+        }
         let answer = self.transact(caller.clone(), |cx| {
             match orca::ops::handle_wake(cx, wait, wake, Some(request_id)) {
                 Ok(Answer::Done(result)) => Ok(result),
@@ -268,7 +280,7 @@ impl World {
                 Some(Ok(result))
             }
             Err(Ok(wait)) => {
-                self.waiting.insert(request_id.to_owned(), (method, wait, caller));
+                self.keep_waiting(request_id, (method, wait, caller));
                 None
             }
             Err(Err(error)) => Some(Err(error.into())),
@@ -407,6 +419,27 @@ impl World {
         let begins = activity == "working" && before.activity != "working";
         let facts = LiveFacts { n_turns: before.n_turns + u64::from(begins), ..facts };
         self.living.live.insert(terminal, facts);
+    }
+
+    /// So many requests are open that there is no room for another one.
+    pub fn fill_ledger(&mut self) {
+        let now = self.clock.now();
+        self.transact(CallerFacts::default(), |cx| {
+            (0..MAX_RECEIPTS).try_for_each(|n| {
+                cx.tx.put_receipt(&Receipt {
+                    id: format!("open-{n}"),
+                    caller: String::from("somebody"),
+                    method: String::from("terminal.create"),
+                    params_hash: String::new(),
+                    state: RequestState::Pending,
+                    result: None,
+                    wait: None,
+                    created_at: now,
+                    updated_at: now,
+                })
+            })
+        })
+        .unwrap();
     }
 
     /// The output of a terminal, lines separated by `|`.

@@ -34,5 +34,8 @@ pub struct Receipt {
 
 /// The most receipts kept (contract 10).
 pub const MAX_RECEIPTS: u64 = 10_000;
+/// An open receipt that has not changed for so long is nobody's any more: the longest wait is a day. A call
+/// that is cut off while it waits leaves one behind, so to keep them for ever would end all work some day.
+pub const ABANDONED_MS: u64 = 2 * 24 * 3600 * 1000;
 /// Completed receipts older than this go first (contract 10).
 pub const KEEP_RECEIPT_MS: u64 = 30 * 24 * 3600 * 1000;

@@ -87,8 +87,9 @@ fn record(
     if !cx.tx.has_room_for_receipt(cx.now)? {
         return Err(refuse(
             ErrorCode::MutationLedgerFull,
-            "Too many requests are still open; nothing was done.",
+            "Too many requests are still open; nothing was done. Each is given up two days after it began.",
         )
+        .next_step("orca orchestration worker-list --json")
         .into());
     }
     cx.request_id = Some(request_id.to_owned());

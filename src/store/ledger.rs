@@ -4,7 +4,7 @@ use super::StoreError;
 use super::rows::Row as _;
 use super::tx::Tx;
 use crate::base::clock::Timestamp;
-use crate::model::request::{KEEP_RECEIPT_MS, MAX_RECEIPTS, Receipt, RequestState};
+use crate::model::request::{ABANDONED_MS, KEEP_RECEIPT_MS, MAX_RECEIPTS, Receipt, RequestState};
 use sha2::Digest as _;
 
 /// The key of a receipt.
@@ -25,8 +25,8 @@ impl Tx {
         self.get(&key(caller, id))
     }
 
-    /// Makes room for one more receipt: completed ones that are too old go, then the oldest
-    /// completed ones. Says whether there is room; pending ones are never dropped (contract 10).
+    /// Makes room for one more receipt: completed ones that are too old go, then the oldest completed
+    /// one, then the oldest open one that is abandoned. Says whether there is room.
     pub fn has_room_for_receipt(&mut self, now: Timestamp) -> Result<bool, StoreError> {
         let completed = RequestState::Completed.as_str();
         for old in self.list::<Receipt>("age", completed, 8)? {
@@ -37,7 +37,12 @@ impl Tx {
         if self.meta::<u64>("n_receipts")?.unwrap_or(0) < MAX_RECEIPTS {
             return Ok(true);
         }
-        match self.first::<Receipt>("age", completed)? {
+        let is_abandoned = |open: &Receipt| now.since_ms(open.updated_at) > ABANDONED_MS;
+        let oldest = match self.first::<Receipt>("age", completed)? {
+            Some(completed) => Some(completed),
+            None => self.first::<Receipt>("age", RequestState::Pending.as_str())?.filter(is_abandoned),
+        };
+        match oldest {
             Some(oldest) => self.delete_receipt(&oldest).map(|()| true),
             None => Ok(false),
         }

@@ -51,6 +51,10 @@ pub trait Verb {
     fn is_bare(&self) -> bool {
         false
     }
+    /// The `--json` result also has the text, under `formatted` (contract 2.9: `check --format`).
+    fn is_formatted(&self) -> bool {
+        false
+    }
     /// How a waiting call says on standard error that it still waits.
     fn keepalive(&self) -> Option<Keepalive> {
         None
@@ -85,7 +89,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.origin.cwd = Some(Path::new(&here).join(directory).to_string_lossy().into_owned());
     }
     session.origin.is_fleet_unwanted = verb.is_fleet_unwanted();
-    let response = match ask(&call, verb.retry_request(), verb.keepalive(), session) {
+    let mut response = match ask(&call, verb.retry_request(), verb.keepalive(), session) {
         Ok(response) => response,
         Err(unanswered) => return without_answer(verb, &unanswered, session),
     };
@@ -103,6 +107,9 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         let line = response.result.map(|result| result.to_string()).unwrap_or_default();
         session.out.data(&format!("{}\n", super::out::escape_controls(&line)));
     } else if session.is_json {
+        if let Some(Value::Object(result)) = response.result.as_mut().filter(|_| verb.is_formatted()) {
+            result.insert(String::from("formatted"), Value::from(verb.text(&reply)));
+        }
         session.out.json(&response);
     } else {
         let mut text = verb.text(&reply);

@@ -121,6 +121,9 @@ pub struct Checked {
     /// Where unread mail waits that this command does not take; only said where there is none here.
     #[serde(rename = "mailElsewhere", skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<MailElsewhere>,
+    /// The text for a person, where `--format` asked for it: the command line writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub formatted: Option<String>,
 }
 
 /// Unread mail in another mailbox, and the command that leads to it.

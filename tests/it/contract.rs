@@ -144,7 +144,8 @@ fn codes_in(output: &str) -> BTreeSet<String> {
     if let Ok(document) = serde_json::from_str::<Value>(output) {
         let error = &document["error"];
         let is_answer = error["data"]["waiting"].is_null();
-        let found = [&error["code"], &document["result"]["lifecycle"]["code"], &document["lifecycle"]["code"]];
+        let found =
+            [&error["code"], &document["result"]["lifecycle"]["code"], &document["lifecycle"]["code"]];
         codes.extend(found.iter().filter(|_| is_answer).filter_map(|code| code.as_str()).map(str::to_owned));
         return codes;
     }
@@ -193,7 +194,8 @@ impl Shown {
         if let Some(call) = line.strip_prefix("$ ") {
             self.close(path);
             self.call(call);
-        } else if ["> ", "@ ", "+ ", "% ", "# "].iter().any(|mark| line.starts_with(mark)) || line.is_empty() {
+        } else if ["> ", "@ ", "+ ", "% ", "# "].iter().any(|mark| line.starts_with(mark)) || line.is_empty()
+        {
             self.close(path);
         } else if let Some(woken) = line.strip_prefix("= ") {
             self.close(path);
@@ -251,7 +253,8 @@ fn every_verb_and_flag_of_the_contract_is_there() {
     let mut faults = Vec::new();
     for (verb, row) in &table.rows {
         let path: Vec<&str> = verb.split(' ').collect();
-        let found = path.iter().try_fold(tree::root(), |command, word| command.find_subcommand(word).cloned());
+        let found =
+            path.iter().try_fold(tree::root(), |command, word| command.find_subcommand(word).cloned());
         let Some(command) = found else {
             faults.push(format!("{verb}: there is no such verb"));
             continue;
@@ -310,7 +313,9 @@ fn every_test_that_the_table_names_is_there_and_has_the_code() {
     for (code, test) in table.all_rows().flat_map(|row| &row.tests) {
         match body_of(test) {
             None => faults.push(format!("{test}: there is no such test")),
-            Some(body) if !body.contains(code.as_str()) => faults.push(format!("{test}: says nothing of {code}")),
+            Some(body) if !body.contains(code.as_str()) => {
+                faults.push(format!("{test}: says nothing of {code}"))
+            }
             Some(_) => {}
         }
     }
@@ -381,7 +386,10 @@ fn a_mutation_whose_server_dies_is_unknown_and_can_be_asked_again() {
     let create = ["orchestration", "run-create", "--objective", "half told"];
     let output = sandbox.command(&create).arg("--json").env("ORCA_NO_AUTOSTART", "1").output().unwrap();
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((answer["error"]["code"].as_str(), output.status.code()), (Some("operation_unknown"), Some(1)));
+    assert_eq!(
+        (answer["error"]["code"].as_str(), output.status.code()),
+        (Some("operation_unknown"), Some(1))
+    );
     let data = &answer["error"]["data"];
     assert!(data["originalCommand"].as_array().unwrap().contains(&Value::from("half told")), "{answer}");
     let id = data["orchestrationRequestId"].as_str().unwrap();

@@ -13,6 +13,7 @@ mod mail;
 mod model;
 mod nudge;
 mod races;
+mod reference;
 mod rig;
 mod screens;
 mod spool;

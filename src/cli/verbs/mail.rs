@@ -48,9 +48,9 @@ pub struct ProofArg {
     after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct SendArgs {
-    /// One line that says what it is about.
+    /// One line that says what it is about; only a heartbeat goes without.
     #[arg(long)]
-    subject: String,
+    subject: Option<String>,
     /// The text; at most 1 MiB.
     #[arg(long, conflicts_with = "body_file")]
     body: Option<String>,
@@ -104,6 +104,15 @@ pub struct SendArgs {
 }
 
 impl SendArgs {
+    /// The subject; that of a heartbeat is its phase where none is given, as in the brief.
+    fn subject(&self) -> Result<String, ErrorBody> {
+        match (&self.subject, self.kind.as_deref()) {
+            (Some(subject), _) => Ok(subject.clone()),
+            (None, Some("heartbeat")) => Ok(self.phase.clone().unwrap_or_else(|| String::from("heartbeat"))),
+            (None, _) => Err(invalid("send needs --subject, one line that says what it is about.")),
+        }
+    }
+
     fn payload(&self) -> Result<Option<Value>, ErrorBody> {
         if let Some(text) = &self.payload {
             return serde_json::from_str(text)
@@ -140,7 +149,7 @@ impl Verb for SendArgs {
             to: self.to.clone(),
             run: self.run.run.clone(),
             from: self.from.from.clone(),
-            subject: self.subject.clone(),
+            subject: self.subject()?,
             body: text_or_file("--body-file", self.body.as_deref(), self.body_file.as_deref())?
                 .unwrap_or_default(),
             kind: self.kind.clone(),
@@ -223,8 +232,8 @@ pub struct CheckArgs {
     /// What wakes a waiting check, comma-separated; with --peek and --all a filter.
     #[arg(long, value_name = "CSV")]
     types: Option<String>,
-    /// Accepted for scripts written for other builds.
-    #[arg(long, hide = true, num_args = 0..=1, default_missing_value = "text")]
+    /// With --json also the text for a person, under formatted; text is the only form.
+    #[arg(long, num_args = 0..=1, default_missing_value = "text", value_name = "FORM", value_parser = ["text"])]
     format: Option<String>,
     /// Wait until there is mail of these types.
     #[arg(long)]
@@ -311,6 +320,9 @@ impl Verb for CheckArgs {
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
+    }
+    fn is_formatted(&self) -> bool {
+        self.format.is_some()
     }
     fn keepalive(&self) -> Option<Keepalive> {
         self.wait.then_some(Keepalive { deadline_ms: self.timeout_ms })

@@ -16,6 +16,7 @@ mod races;
 mod reference;
 mod rig;
 mod screens;
+mod shapes;
 mod spool;
 mod storage;
 mod support;

@@ -46,8 +46,12 @@ pub(super) fn is_emoji_like(c: char) -> bool {
     matches!(c, '©' | '®' | '\u{2190}'..)
 }
 
+/// In what we print again: the next character joins nothing. It stands between cells that would join,
+/// but were put side by side by moving the cursor. From a program it is dropped like every tag.
+pub(super) const APART: char = '\u{e01ef}';
+
 /// Whether `c` belongs into the cell that shows `previous`.
-fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
+pub(super) fn joins(previous: &str, is_previous_wide: bool, c: char) -> bool {
     let (Some(first), Some(last)) = (previous.chars().next(), previous.chars().next_back()) else {
         return false;
     };

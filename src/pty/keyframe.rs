@@ -1,16 +1,27 @@
 //! A terminal's whole state as bytes that restore it in a fresh one: the start of a journal segment.
 //!
-//! Kept are both screens, styles, links, cursors, modes, titles, colours, and what was left of an
-//! unfinished sequence; not history. The fresh terminal must have the same size, and the events and
+//! Kept are both screens, styles, links, cursors, modes, titles, colours, what was left of an unfinished
+//! sequence, and of history as much as a taller screen takes back. The fresh terminal must have the same size, and the events and
 //! replies that it makes of a keyframe are to be thrown away.
 
 use super::charset::Charset;
+use super::cluster;
 use super::replay::{Form, Replay, write_link};
 use super::sgr;
 use super::state::SavedState;
 use super::style::FILLER;
 use super::term::Term;
-use crate::base::grid::Style;
+use super::view;
+use crate::base::grid::{Row, Run, Style};
+use crate::base::size::TermSize;
+
+/// Bytes of history in a keyframe, nearly.
+const MAX_HISTORY: usize = 128 << 10;
+
+const MAIN: &str = "\x1b[?47l";
+const ALT: &str = "\x1b[?47h";
+/// The beginning of a keyframe.
+const STATE: &str = "\x1b_orca;";
 
 /// The saved cursor of the screen shown.
 struct Saved {
@@ -20,18 +31,22 @@ struct Saved {
 }
 
 impl Term {
-    /// Bytes that, fed to a fresh terminal of the same size, restore this one.
+    /// Bytes that, given to [`Term::restore`] of a fresh terminal of the same size, restore this one.
     pub fn keyframe(&mut self) -> Vec<u8> {
-        let mut out = String::new();
+        self.archive_scrolled();
+        let mut out = self.print_state();
+        out.push_str(&self.history_frame());
         let is_alt = self.is_alt_screen();
-        if is_alt {
+        if self.private.has_alt_screen {
+            let (there, back) = if is_alt { (MAIN, ALT) } else { (ALT, MAIN) };
             let (row, col) = self.cursor_position();
             let look = self.parser.screen().attributes_formatted();
-            self.inject("\x1b[?47l");
-            self.write_screen(0, &mut out);
-            self.inject("\x1b[?47h");
+            self.inject(there);
+            out.push_str(there);
+            self.write_screen(usize::from(!is_alt), &mut out);
+            self.inject(back);
             self.return_cursor(row, col, &look);
-            out.push_str("\x1b[?47h");
+            out.push_str(back);
         }
         self.write_screen(usize::from(is_alt), &mut out);
         self.write_modes(&mut out);
@@ -39,6 +54,76 @@ impl Term {
         let mut bytes = out.into_bytes();
         bytes.extend_from_slice(self.unfinished());
         bytes
+    }
+
+    /// Draws a keyframe, in a fresh terminal of the same size.
+    pub fn restore(&mut self, keyframe: &[u8]) {
+        self.is_redrawing = true;
+        self.process(keyframe);
+        self.is_redrawing = false;
+        self.take_print_state(keyframe);
+    }
+
+    /// What the next characters depend on and nothing shows, in a string that terminals skip.
+    fn print_state(&self) -> String {
+        let last = self.last_char.map_or(0, u32::from);
+        let shift = self.text.single_shift.map_or(' ', Charset::designator);
+        format!("{STATE}{last};{};{shift}\x1b\\", u8::from(self.is_after_joiner))
+    }
+
+    fn take_print_state(&mut self, keyframe: &[u8]) {
+        let state = keyframe.strip_prefix(STATE.as_bytes()).and_then(|rest| rest.split(|b| *b == 0x1b).next());
+        let mut words = state.unwrap_or_default().split(|b| *b == b';');
+        let last = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        self.last_char = last.filter(|last| *last != 0).and_then(char::from_u32);
+        self.is_after_joiner = words.next() == Some(b"1");
+        self.text.single_shift = match words.next() {
+            Some([designator]) if *designator != b' ' => Some(Charset::from_designator(*designator)),
+            _ => None,
+        };
+    }
+
+    /// Draws the newest lines of history, scrolls them off the top and leaves an empty screen.
+    fn history_frame(&self) -> String {
+        let n_cols = usize::from(self.n_cols());
+        let mut lines = self.newest_lines();
+        let open = self.history.open_runs();
+        if open.is_empty() && lines.is_empty() {
+            return String::new();
+        }
+        let mut replay = Replay::default();
+        let mut n_rows = 0;
+        for line in lines.drain(..) {
+            n_rows += view::wrap(&line, n_cols).len();
+            replay.push_runs(&line);
+            replay.end();
+            replay.text.push_str("\r\n");
+        }
+        if !open.is_empty() {
+            let rows = view::wrap(&open, n_cols);
+            n_rows += rows.len();
+            replay.push_runs(&open);
+            replay.end();
+            let n_last = rows.last().map_or(0, Row::width);
+            replay.text.push_str(wrap_and_erase(n_last + 1 == n_cols));
+        }
+        let bottom = self.n_rows();
+        let n_left = n_rows.min(usize::from(bottom) - 1);
+        format!("{}\x1b[{bottom};1H{}\x1b[H", replay.text, "\n".repeat(n_left))
+    }
+
+    /// The lines that no screen can be too tall to take back, oldest first.
+    fn newest_lines(&self) -> Vec<Vec<Run>> {
+        let mut n_bytes = 0;
+        let numbers = self.history.numbers().rev().take(TermSize::MAX.into());
+        let is_kept = |number: &u64| {
+            n_bytes += self.history.n_bytes_of(*number);
+            n_bytes <= MAX_HISTORY
+        };
+        let mut lines: Vec<_> =
+            numbers.take_while(is_kept).filter_map(|number| self.history.runs(number)).collect();
+        lines.reverse();
+        lines
     }
 
     /// Puts the cursor where it was, behind the last column if it was there.
@@ -62,6 +147,11 @@ impl Term {
             }
             self.replay_cells(row, 0..n_used, Form::Portable, &mut replay);
             is_joined = goes_on;
+            if self.is_row_wrapped(row) && n_used == self.n_cols() && !goes_on {
+                // What made the row wrap was erased since.
+                replay.end();
+                replay.text.push_str(wrap_and_erase(self.is_filler(row, n_used - 1)));
+            }
         }
         replay.end();
         out.push_str(&replay.text);
@@ -81,9 +171,12 @@ impl Term {
     /// Whether printing goes on in the row below. Behind a filler, which is not printed, only a wide
     /// character does.
     fn is_continued(&self, row: u16) -> bool {
-        let cell = |row, col| self.parser.screen().cell(row, col);
-        let is_filled = cell(row, self.n_cols() - 1).is_some_and(|cell| cell.contents() == FILLER);
-        self.begins(row + 1) && (!is_filled || cell(row + 1, 0).is_some_and(vt100::Cell::is_wide))
+        let is_wide = self.parser.screen().cell(row + 1, 0).is_some_and(vt100::Cell::is_wide);
+        self.begins(row + 1) && (is_wide || !self.is_filler(row, self.n_cols() - 1))
+    }
+
+    fn is_filler(&self, row: u16, col: u16) -> bool {
+        self.parser.screen().cell(row, col).is_some_and(|cell| cell.contents() == FILLER)
     }
 
     /// Whether a row begins with a cell that has contents, so that printing goes on in it.
@@ -121,6 +214,7 @@ impl Term {
             (1004, private.is_focus_reported),
             (1007, private.is_alternate_scroll),
             (2031, private.is_scheme_reported),
+            (2026, private.is_synchronized),
             (2048, private.is_size_reported),
         ];
         for (mode, is_on) in modes {
@@ -145,6 +239,7 @@ impl Term {
     fn write_keyboard(&self, out: &mut String) {
         let push = |flags: &[u8]| flags.iter().map(|flags| format!("\x1b[>{flags}u")).collect::<String>();
         let [main, alt] = &self.keyboard.kitty;
+        out.push_str(if self.keyboard.has_used_extended { "\x1b[>1u\x1b[<u" } else { "" });
         if self.is_alt_screen() {
             // The cursor is placed afterwards, so switching back and forth harms nothing.
             out.push_str(&format!("\x1b[?47l{}\x1b[?47h{}", push(main), push(alt)));
@@ -199,6 +294,7 @@ impl Term {
         out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
         if is_past_edge {
             let mut replay = Replay::default();
+            replay.text.push(cluster::APART);
             self.replay_cells(last, col..self.n_cols(), Form::Portable, &mut replay);
             replay.end();
             out.push_str("\x1b[?7h\x1b[4l");
@@ -212,6 +308,12 @@ impl Term {
         }
         write_charsets(self.text.charsets, self.text.locked, out);
     }
+}
+
+/// Goes on in the next row from a full one, or from one in which a wide character finds no room any more,
+/// and leaves nothing there.
+const fn wrap_and_erase(has_room: bool) -> &'static str {
+    if has_room { "\u{4e00}\x1b[G\x1b[2X" } else { " \x1b[G\x1b[2X" }
 }
 
 fn write_charsets(charsets: [Charset; 4], locked: usize, out: &mut String) {

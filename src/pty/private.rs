@@ -70,6 +70,7 @@ impl Term {
             self.inject(&format!("\x1b[m\x1b[2J{look}"));
         }
         self.inject(if is_alt { "\x1b[?47h" } else { "\x1b[?47l" });
+        self.private.has_alt_screen = true;
         self.apply_margins();
         self.go_to(row, col);
         self.out.event(TermEvent::AltScreen(is_alt));
@@ -91,6 +92,7 @@ impl Term {
         let row = self.cursor_position().0;
         let col = self.cursor_in_row();
         self.inject("\x1b[?1049h");
+        self.private.has_alt_screen = true;
         self.margins = Margins::whole(self.n_rows());
         self.apply_margins();
         self.go_to(row, col);

@@ -1,6 +1,7 @@
 //! Writing a screen as bytes that draw it again: for a rebuild at another size, and for keyframes.
 
 use super::cells::style_of_cell;
+use super::cluster;
 use super::sgr;
 use super::term::Term;
 use crate::base::grid::{Link, Run, Style};
@@ -23,12 +24,14 @@ pub(super) struct Replay {
     pub text: String,
     style: Style,
     link: Option<Link>,
+    /// The cell written last, and whether it is wide.
+    last: (String, bool),
 }
 
 impl Replay {
     /// A replay that continues in another text with the look that this one ends in.
     pub fn continued(&self) -> Self {
-        Self { text: String::new(), style: self.style, link: self.link.clone() }
+        Self { style: self.style, link: self.link.clone(), ..Self::default() }
     }
 
     /// The style that the text ends in.
@@ -57,8 +60,22 @@ impl Replay {
     pub fn push_runs(&mut self, runs: &[Run]) {
         for run in runs {
             self.set_look(run.style, run.link.as_deref());
-            self.text.push_str(&run.text);
+            for (cell, width) in run.cells() {
+                self.push_cell(cell, width == 2);
+            }
         }
+    }
+
+    /// Writes a cell that stays apart from the one in front of it.
+    pub fn push_cell(&mut self, cell: &str, is_wide: bool) {
+        let (previous, is_previous_wide) = &self.last;
+        if cell.chars().next().is_some_and(|first| cluster::joins(previous, *is_previous_wide, first)) {
+            self.text.push(cluster::APART);
+        }
+        self.text.push_str(cell);
+        self.last.0.clear();
+        self.last.0.push_str(cell);
+        self.last.1 = is_wide;
     }
 }
 
@@ -103,7 +120,7 @@ impl Term {
                     let extra = self.styles.extra_of(contents);
                     extra.apply(&mut style);
                     replay.set_look(style, self.styles.link(extra));
-                    replay.text.push_str(&self.clusters.expand(contents));
+                    replay.push_cell(&self.clusters.expand(contents), cell.is_wide());
                 }
             }
         }

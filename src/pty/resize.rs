@@ -70,6 +70,7 @@ impl Term {
         self.size = size;
         self.margins = Margins::whole(size.n_rows());
         self.draw_anew(pulled, main);
+        self.private.has_alt_screen = alt.is_some();
         if let Some((rows, place)) = alt {
             self.inject("\x1b[?47h");
             self.reprint(&rows);
@@ -149,8 +150,10 @@ impl Term {
         let tag = std::mem::take(&mut self.tag);
         self.inject("\x1b[m");
         self.is_replaying = is_tagged;
+        self.is_redrawing = !is_tagged;
         self.run(text.as_bytes(), 0);
         self.is_replaying = false;
+        self.is_redrawing = false;
         self.inject("\x1b[m");
         self.text = modes;
         self.pen = pen;

@@ -23,11 +23,12 @@ pub fn revive(dir: &Path, config: TermConfig) -> Option<Revived> {
     let mut records = restored.records.into_iter();
     let Some(Record::Keyframe { size, bytes }) = records.next() else { return None };
     let mut term = Term::new(size, config);
-    term.process(&bytes);
+    term.restore(&bytes);
     let mut said = Vec::new();
     for record in records {
         match record {
-            Record::Output(bytes) | Record::Keyframe { bytes, .. } => term.process(&bytes),
+            Record::Output(bytes) => term.process(&bytes),
+            Record::Keyframe { bytes, .. } => term.restore(&bytes),
             Record::Resize(size) => term.resize(size),
             Record::Note(_) | Record::Time(_) => {}
         }

@@ -107,6 +107,8 @@ pub(super) struct PrivateModes {
     pub is_blinking: bool,
     /// Reverse video (5).
     pub is_reverse: bool,
+    /// The alternate screen was shown, so that something may be left on it.
+    pub has_alt_screen: bool,
 }
 
 impl Default for PrivateModes {
@@ -119,6 +121,7 @@ impl Default for PrivateModes {
             is_size_reported: false,
             is_blinking: false,
             is_reverse: false,
+            has_alt_screen: false,
         }
     }
 }

@@ -58,6 +58,10 @@ pub struct Term {
     pub(super) last_char: Option<char>,
     /// The character printed last was a joiner, so that the next one may join its cell.
     pub(super) is_after_joiner: bool,
+    /// What comes was written by us, as text and sequences.
+    pub(super) is_redrawing: bool,
+    /// The next character joins no cell.
+    pub(super) is_kept_apart: bool,
     /// Our own cells are being printed again: tags and interned characters in them are ours.
     pub(super) is_replaying: bool,
     pub(super) scratch: Vec<u8>,
@@ -89,6 +93,8 @@ impl Term {
             history: History::new(config.history),
             last_char: None,
             is_after_joiner: false,
+            is_redrawing: false,
+            is_kept_apart: false,
             is_replaying: false,
             scratch: Vec::new(),
             generation: 1,
@@ -141,6 +147,8 @@ impl Term {
         self.margins = Margins::whole(self.size.n_rows());
         self.is_origin = false;
         self.is_replaying = false;
+        self.is_redrawing = false;
+        self.private.has_alt_screen = self.is_alt_screen();
         self.pen = Pen::default();
         self.tag.clear();
         self.scratch = Vec::new();

@@ -19,7 +19,7 @@ impl Term {
     /// `before` is what the parser has not been given yet of what precedes the text; it is handed over
     /// here where the answer depends on the cursor.
     pub(super) fn is_fast(&mut self, before: &mut &[u8], text: &[u8], is_last: bool) -> bool {
-        if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner {
+        if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner || self.is_kept_apart {
             return false;
         }
         let has_control = memchr::memchr3(0x08, SHIFT_OUT, SHIFT_IN, text).is_some()
@@ -143,6 +143,7 @@ impl Term {
         let plain = &text[..n_plain];
         if let Some(last) = plain.chars().next_back() {
             self.is_after_joiner = false;
+            self.is_kept_apart = false;
             self.last_char = Some(last);
             out.push_cells(plain, last, n_plain, self.n_cols());
         }
@@ -153,7 +154,7 @@ impl Term {
     /// screen need not be asked about; returns how many bytes they are. What this leaves to
     /// [`Self::put`], character by character, comes out the same.
     fn put_cluster(&mut self, out: &mut Pending, text: &str) -> usize {
-        if self.is_replaying || self.is_after_joiner || self.text.needs_care() {
+        if self.is_replaying || self.is_after_joiner || self.is_kept_apart || self.text.needs_care() {
             return 0;
         }
         let Some(cluster) = cluster::leading(text) else { return 0 };
@@ -241,8 +242,11 @@ impl Term {
 
     fn put(&mut self, out: &mut Pending, c: char) {
         if !self.is_replaying && (style::is_tag(c) || cluster::is_interned(c)) {
-            return; // reserved for our own use inside cells
+            // Reserved for our own use inside cells.
+            self.is_kept_apart = self.is_redrawing && c == cluster::APART;
+            return;
         }
+        let is_kept_apart = std::mem::take(&mut self.is_kept_apart);
         let was_after_joiner = std::mem::replace(&mut self.is_after_joiner, c == cluster::JOINER);
         let c = if c == '\u{fffd}' { REPLACEMENT } else { c };
         if c == cluster::EMOJI_STYLE && !out.is_last_wide() {
@@ -251,7 +255,8 @@ impl Term {
                 return;
             }
         }
-        if !self.is_replaying && (cluster::may_join(c) || (was_after_joiner && cluster::is_emoji_like(c))) {
+        let is_alone = self.is_replaying || is_kept_apart;
+        if !is_alone && (cluster::may_join(c) || (was_after_joiner && cluster::is_emoji_like(c))) {
             self.flush_into(out);
             if self.join(c) {
                 return;

@@ -330,7 +330,7 @@ mod tests {
                 term.resize(TermSize::clamped(5, n_cols));
                 assert_eq!(lines(&term), expected, "{n_cols} columns again");
                 let mut again = Term::new(term.size(), TermConfig::default());
-                again.process(&term.keyframe());
+                again.restore(&term.keyframe());
                 assert_eq!(again.screen_text(), term.screen_text());
             }
         }

@@ -3,6 +3,8 @@
 
 mod cells;
 mod fixtures;
+mod grammar;
+mod laws;
 mod recordings;
 mod replies;
 mod sequences;

@@ -300,7 +300,7 @@ proptest! {
         prop_assume!(!term.screen_text().iter().any(|row| row.contains(['\u{200d}', '🇯', '🇵', '🏽'])));
         let before = (rows(&term), term.cursor(), term.modes());
         let mut again = Term::new(size, TermConfig::default());
-        again.process(&term.keyframe());
+        again.restore(&term.keyframe());
         prop_assert_eq!(texts(&again), texts(&term));
         prop_assert_eq!(&(rows(&term), term.cursor(), term.modes()), &before, "making one changes nothing");
         prop_assert_eq!(styles(&again), styles(&term));
@@ -338,7 +338,7 @@ fn keyframes_of_every_recording_restore_it() {
     for recording in fixtures::all() {
         let mut term = recording.play(4096, |_| {});
         let mut again = Term::new(term.size(), TermConfig::default());
-        again.process(&term.keyframe());
+        again.restore(&term.keyframe());
         assert_eq!(rows(&again), rows(&term), "{}", recording.name);
         assert_eq!((again.cursor(), again.modes()), (term.cursor(), term.modes()), "{}", recording.name);
         assert_eq!(again.title(), term.title(), "{}", recording.name);

@@ -1,0 +1,260 @@
+//! What holds for any stream, any sizes and any clients, hostile ones included.
+//!
+//! `ORCA_FUZZ_SECONDS=3600 cargo test --release --test it terminal::laws::fuzz -- --nocapture` tries all
+//! laws on new streams for an hour.
+
+use super::grammar::{self, Bytes, N_CLIENTS, Step};
+use orca::base::grid::{Row, Run, Style};
+use orca::base::size::TermSize;
+use orca::pty::event::TermEvent;
+use orca::pty::journal::Journal;
+use orca::pty::revive::revive;
+use orca::pty::row;
+use orca::pty::snapshot::{PaneImage, PaneRows, Patch};
+use orca::pty::term::{Term, TermConfig};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{TestError, TestRunner};
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+type Law = Result<(), TestCaseError>;
+
+fn config(n_cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: n_cases,
+        failure_persistence: None,
+        max_shrink_iters: 20_000,
+        ..ProptestConfig::default()
+    }
+}
+
+fn term(size: TermSize) -> Term {
+    Term::new(size, TermConfig::default())
+}
+
+fn rows(term: &Term) -> Vec<Row> {
+    (0..term.size().n_rows()).map(|number| row::decode(&term.encoded_row(number)).unwrap()).collect()
+}
+
+fn told(runs: &[Run]) -> String {
+    let told = runs.iter().map(|run| match (&run.link, run.style) {
+        (None, style) if style == Style::default() => format!("{:?}{:?} ", run.shape, run.text),
+        (link, style) => format!("{:?}{:?} in {style:?} {link:?} ", run.shape, run.text),
+    });
+    told.collect()
+}
+
+fn history(term: &Term) -> Vec<String> {
+    term.history().numbers().filter_map(|number| Some(told(&term.history().runs(number)?))).collect()
+}
+
+/// What a program and a person can tell of a terminal.
+fn picture(term: &Term) -> String {
+    let line = |row: &Row| format!("{}{}\n", told(&row.runs), if row.is_wrapped { "..." } else { "" });
+    let rows: String = rows(term).iter().map(line).collect();
+    let rest = (term.cursor(), term.modes(), term.title(), term.default_colors(), term.is_synchronized());
+    format!("{rows}{rest:?}")
+}
+
+/// The parser did not fail, and everything on the screen is inside of it.
+fn sound(term: &mut Term) -> Law {
+    prop_assert!(!term.take_events().contains(&TermEvent::ScreenLost), "the parser failed");
+    let (size, cursor) = (term.size(), term.cursor());
+    prop_assert!(cursor.row < size.n_rows() && cursor.col < size.n_cols(), "{cursor:?} in {size:?}");
+    for row in rows(term) {
+        prop_assert!(row.width() <= usize::from(size.n_cols()), "{row:?} in {size:?}");
+    }
+    Ok(())
+}
+
+/// The same output in one piece and in many, resized in between, ends in the same.
+fn cut_anywhere(first: TermSize, parts: &[(Bytes, Vec<Index>, Option<TermSize>)]) -> Law {
+    let (mut whole, mut cut) = (term(first), term(first));
+    for (Bytes(output), cuts, size) in parts {
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(output.len() + 1)).collect();
+        cuts.sort_unstable();
+        whole.process(output);
+        let mut from = 0;
+        for to in cuts.into_iter().chain([output.len()]) {
+            cut.process(&output[from..to]);
+            from = to;
+        }
+        for term in [&mut whole, &mut cut] {
+            size.iter().for_each(|size| term.resize(*size));
+        }
+        prop_assert_eq!(picture(&whole), picture(&cut));
+        prop_assert_eq!(history(&whole), history(&cut));
+        prop_assert_eq!(whole.take_replies(), cut.take_replies());
+        let (mut events, mut others) = (whole.take_events(), cut.take_events());
+        prop_assert!(!events.contains(&TermEvent::ScreenLost), "the parser failed");
+        // A bell is told at the end of a piece.
+        for events in [&mut events, &mut others] {
+            events.sort_by_key(|event| *event == TermEvent::Bell);
+        }
+        prop_assert_eq!(events, others);
+        sound(&mut whole)?;
+    }
+    Ok(())
+}
+
+/// A terminal with its journal, and the clients that show it.
+struct World {
+    term: Term,
+    dir: tempfile::TempDir,
+    journal: Journal,
+    server: PaneRows,
+    clients: [(PaneImage, Option<Patch>); N_CLIENTS],
+}
+
+impl World {
+    fn new(size: TermSize) -> Self {
+        let (mut term, dir) = (term(size), tempfile::tempdir().unwrap());
+        let journal = Journal::open(dir.path(), 1 << 20, size, &term.keyframe()).unwrap();
+        Self { term, dir, journal, server: PaneRows::new(), clients: Default::default() }
+    }
+
+    fn take(&mut self, step: &Step) -> Law {
+        match step {
+            Step::Output(Bytes(bytes)) => {
+                self.journal.output(bytes).unwrap();
+                self.term.process(bytes);
+                drop(self.term.take_replies());
+            }
+            Step::Resize(size) => {
+                self.term.resize(*size);
+                self.journal.resize(*size);
+                prop_assert_eq!(self.term.size(), *size);
+            }
+            Step::Read(client) => self.read(*client)?,
+            Step::Reconnect(client) => self.clients[*client] = Default::default(),
+            Step::Again(client) => {
+                let (image, last) = &mut self.clients[*client];
+                last.iter().for_each(|patch| image.apply(patch).unwrap());
+            }
+            Step::Rotate => {
+                let before = picture(&self.term);
+                self.journal.rotate(self.term.size(), &self.term.keyframe()).unwrap();
+                prop_assert_eq!(picture(&self.term), before, "making a keyframe changes nothing");
+            }
+            Step::Kill => self.kill()?,
+        }
+        sound(&mut self.term)
+    }
+
+    /// A client takes in what it lacks and then shows what the server shows.
+    fn read(&mut self, client: usize) -> Law {
+        self.server.update(&self.term);
+        let (image, last) = &mut self.clients[client];
+        let patch = self.server.newer_than(image.version());
+        prop_assert_eq!(&Patch::decode(&patch.encode()).unwrap(), &patch);
+        image.apply(&patch).unwrap();
+        *last = Some(patch);
+        prop_assert_eq!(image.rows(), rows(&self.term));
+        prop_assert_eq!(image.meta().cursor, self.term.cursor());
+        prop_assert_eq!(&image.meta().title, self.term.title());
+        prop_assert_eq!(image.size(), self.term.size());
+        Ok(())
+    }
+
+    /// The next server draws from the journal what the last one showed, and goes on with it.
+    fn kill(&mut self) -> Law {
+        self.journal.flush().unwrap();
+        let revived = revive(self.dir.path(), TermConfig::default());
+        let Some(revived) = revived else { return Err(TestCaseError::fail("nothing is left")) };
+        prop_assert_eq!(picture(&revived.term), picture(&self.term));
+        self.term = revived.term;
+        self.journal = Journal::resume(self.dir.path(), 1 << 20, revived.position).unwrap();
+        self.server = PaneRows::new();
+        self.clients = Default::default();
+        Ok(())
+    }
+}
+
+/// Output, resizes, lag, lost connections and killed servers change nothing of what is shown.
+fn shown_to_everybody(size: TermSize, story: &[Step]) -> Law {
+    let mut world = World::new(size);
+    story.iter().try_for_each(|step| world.take(step))?;
+    (0..N_CLIENTS).try_for_each(|client| world.read(client))?;
+    world.kill()
+}
+
+/// Lines written to the main screen are there once, whole and in order after any resizes.
+fn no_line_is_lost(first: TermSize, parts: &[(Vec<String>, Vec<TermSize>)]) -> Law {
+    let mut term = term(first);
+    let mut expected = Vec::new();
+    for (lines, sizes) in parts {
+        for line in lines {
+            let line = format!("{}:{line}", expected.len());
+            term.process(format!("{line}\r\n").as_bytes());
+            expected.push(line);
+        }
+        for size in sizes {
+            term.resize(*size);
+            let read = term.text_lines(0, usize::MAX);
+            prop_assert_eq!(&read.lines, &expected, "at {:?}", size);
+        }
+    }
+    Ok(())
+}
+
+fn parts() -> impl Strategy<Value = Vec<(Bytes, Vec<Index>, Option<TermSize>)>> {
+    let cuts = prop::collection::vec(any::<Index>(), 0..12);
+    prop::collection::vec((grammar::output(), cuts, prop::option::weighted(0.3, grammar::size())), 1..5)
+}
+
+fn storm() -> impl Strategy<Value = Vec<(Vec<String>, Vec<TermSize>)>> {
+    let word = prop::sample::select(vec!["word ", "日本語", "x", "👨\u{200d}👩\u{200d}👧", "  ", "e\u{301}", "❤\u{fe0f}", "🇯🇵 "]);
+    let line = prop::collection::vec(word, 0..40).prop_map(|words| words.concat().trim_end().to_owned());
+    let part = (prop::collection::vec(line, 0..20), prop::collection::vec(grammar::size(), 1..12));
+    prop::collection::vec(part, 1..5)
+}
+
+proptest! {
+    #![proptest_config(config(100))]
+
+    #[test]
+    fn a_stream_cut_anywhere_gives_the_same_screen(size in grammar::size(), parts in parts()) {
+        cut_anywhere(size, &parts)?;
+    }
+
+    #[test]
+    fn screens_equal_the_servers_whatever_happens_between(size in grammar::size(), story in grammar::story()) {
+        shown_to_everybody(size, &story)?;
+    }
+
+    #[test]
+    fn a_storm_of_resizes_loses_no_line(size in grammar::size(), storm in storm()) {
+        no_line_is_lost(size, &storm)?;
+    }
+}
+
+/// How long [`fuzz`] goes on.
+fn fuzz_time() -> Duration {
+    let seconds = std::env::var("ORCA_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(0))
+}
+
+#[test]
+fn fuzz() {
+    let (began, time) = (Instant::now(), fuzz_time());
+    let n_cases = Cell::new(0_u64);
+    loop {
+        let case = (grammar::size(), parts(), grammar::story(), storm());
+        let outcome = TestRunner::new(config(20)).run(&case, |(size, parts, story, storm)| {
+            n_cases.set(n_cases.get() + 1);
+            cut_anywhere(size, &parts)?;
+            shown_to_everybody(size, &story)?;
+            no_line_is_lost(size, &storm)
+        });
+        match outcome {
+            Ok(()) => {}
+            Err(TestError::Fail(reason, input)) => panic!("{reason}\nafter {} cases: {input:#?}", n_cases.get()),
+            Err(TestError::Abort(reason)) => panic!("{reason}"),
+        }
+        if began.elapsed() >= time {
+            break;
+        }
+    }
+    println!("{} cases in {:?}", n_cases.get(), began.elapsed());
+}

@@ -35,8 +35,10 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// The longest payload that is accepted, in bytes.
-pub const MAX_PAYLOAD: usize = 16 << 20;
+/// The longest payload that is accepted, in bytes. A paste of [`MAX_PASTE`] fits, whatever is in it.
+///
+/// [`MAX_PASTE`]: super::screen::MAX_PASTE
+pub const MAX_PAYLOAD: usize = 64 << 20;
 const HEADER: usize = 5;
 
 /// Why a byte stream is not one of frames. The connection cannot go on after it.

@@ -10,6 +10,9 @@ use crate::base::input::InputEvent;
 use crate::base::size::TermSize;
 use serde::{Deserialize, Serialize};
 
+/// The longest text that a client sends as one paste, in bytes. JSON takes at most six for each.
+pub const MAX_PASTE: usize = 10 << 20;
+
 /// From a client to the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "body")]

@@ -56,7 +56,7 @@ impl Term {
             }
             let style = style_of_cell(cell);
             let contents = cell.contents();
-            if contents == style::FILLER {
+            if style::is_filler(contents) {
                 // Not part of the text; only a row that ends here after all has a blank.
                 plain_look = None;
                 if !self.is_filled(row, col) {

@@ -262,7 +262,7 @@ fn write_cells(
                 writer.push(piece);
             }
             // At the end of a row that is wrapped it is not part of the text.
-            _ if piece == style::FILLER && after.is_empty() => {}
+            _ if style::is_filler(piece) && after.is_empty() => {}
             _ if piece.len() == first.len_utf8() && !cluster::is_interned(first) => {
                 let is_wide = first.width().unwrap_or(1) > 1;
                 writer.set_look(*pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });

@@ -9,7 +9,7 @@ use super::cluster;
 use super::replay::{Form, Replay, write_link};
 use super::sgr;
 use super::state::SavedState;
-use super::style::FILLER;
+use super::style;
 use super::term::Term;
 use super::view;
 use crate::base::grid::{Row, Run, Style};
@@ -72,7 +72,8 @@ impl Term {
     }
 
     fn take_print_state(&mut self, keyframe: &[u8]) {
-        let state = keyframe.strip_prefix(STATE.as_bytes()).and_then(|rest| rest.split(|b| *b == 0x1b).next());
+        let state =
+            keyframe.strip_prefix(STATE.as_bytes()).and_then(|rest| rest.split(|b| *b == 0x1b).next());
         let mut words = state.unwrap_or_default().split(|b| *b == b';');
         let last = words.next().and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
         self.last_char = last.filter(|last| *last != 0).and_then(char::from_u32);
@@ -176,7 +177,7 @@ impl Term {
     }
 
     fn is_filler(&self, row: u16, col: u16) -> bool {
-        self.parser.screen().cell(row, col).is_some_and(|cell| cell.contents() == FILLER)
+        self.parser.screen().cell(row, col).is_some_and(|cell| style::is_filler(cell.contents()))
     }
 
     /// Whether a row begins with a cell that has contents, so that printing goes on in it.

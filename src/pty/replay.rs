@@ -105,7 +105,7 @@ impl Term {
     pub(super) fn replay_cells(&self, row: u16, cols: Range<u16>, form: Form, replay: &mut Replay) {
         let screen = self.parser.screen();
         for (col, cell) in cols.filter_map(|col| Some((col, screen.cell(row, col)?))) {
-            let is_filler = cell.contents() == super::style::FILLER;
+            let is_filler = super::style::is_filler(cell.contents());
             if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
                 continue;
             }

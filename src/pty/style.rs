@@ -21,6 +21,11 @@ const MAX_LINK_ID: usize = 256;
 /// takes the line for ended there. A lone first half of a long tag, which no style has.
 pub(super) const FILLER: &str = " \u{e01ef}";
 
+/// Whether a cell is the filler, also where a program put marks onto it.
+pub(super) fn is_filler(contents: &str) -> bool {
+    contents.strip_prefix(FILLER).is_some_and(|marks| !marks.starts_with(is_tag))
+}
+
 /// The part of a look that the parser does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Extra {

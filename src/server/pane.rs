@@ -58,7 +58,7 @@ pub enum Item {
 pub struct Queue {
     pub items: VecDeque<Item>,
     /// The rest of an item that the program has not read yet.
-    pub partial: Vec<u8>,
+    pub partial: VecDeque<u8>,
     /// A person typed something and neither sent nor cleared it.
     pub has_draft: bool,
     pub n_bytes: usize,

@@ -392,7 +392,7 @@ impl Pump {
         let mut queue = pane.queue();
         loop {
             if !queue.partial.is_empty() {
-                let n = link::write(&self.link.master, &queue.partial).unwrap_or(0);
+                let n = link::write(&self.link.master, queue.partial.as_slices().0).unwrap_or(0);
                 if n == 0 && self.has_told_end {
                     queue.partial.clear();
                 }
@@ -426,10 +426,10 @@ impl Pump {
         };
         let Some(item) = at.and_then(|at| queue.items.remove(at)) else { return false };
         match item {
-            Item::Bytes(bytes) => queue.partial = bytes,
+            Item::Bytes(bytes) => queue.partial = bytes.into(),
             Item::Machine(bytes) => {
                 queue.typed_at = Some(Instant::now());
-                queue.partial = bytes;
+                queue.partial = bytes.into();
             }
             Item::Nudge { steps, messages } => match self.pane.rest(queue) {
                 Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
@@ -445,9 +445,9 @@ impl Pump {
                 queue.typed_at = Some(Instant::now());
                 let is_bracketed = self.pane.inner().term.modes().is_bracketed_paste;
                 match steps.pop_front() {
-                    Some(Step::Type(text)) => queue.partial = text.into_bytes(),
-                    Some(Step::Paste(text)) => queue.partial = paste_bytes(&text, is_bracketed),
-                    Some(Step::Enter) => queue.partial = b"\r".to_vec(),
+                    Some(Step::Type(text)) => queue.partial = text.into_bytes().into(),
+                    Some(Step::Paste(text)) => queue.partial = paste_bytes(&text, is_bracketed).into(),
+                    Some(Step::Enter) => queue.partial = b"\r".to_vec().into(),
                     Some(Step::Settle { ms }) => {
                         self.pause_until = Some(Instant::now() + Duration::from_millis(ms))
                     }

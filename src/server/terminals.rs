@@ -114,6 +114,8 @@ impl Terminals {
         term.process(&ring);
         // What an agent said at its start, or while no server was there, is its state now.
         said.extend(term.take_events());
+        // It may wait for its answers and write nothing more until it has them.
+        let answers = term.take_replies();
         let last_output_at = (!ring.is_empty()).then(|| Clock::System.now());
         let (wake, woken) = UnixStream::pair().map_err(PtyError::io("prepare a terminal"))?;
         for end in [&wake, &woken] {
@@ -135,6 +137,9 @@ impl Terminals {
             end: None,
             wake,
         }));
+        if !answers.is_empty() {
+            pane.push(Item::Bytes(answers));
+        }
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
         let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
         std::thread::Builder::new()

@@ -305,7 +305,7 @@ fn read_input(typist: Arc<Typist>, send: mpsc::Sender<Event>) {
     let hand_over = move |msg: Msg| typist.take(&msg) || send.blocking_send(Event::Msg(msg)).is_ok();
     std::thread::spawn(move || {
         let before = host::Host::size();
-        let Some(facts) = probe::read_answers(|event| hand_over(Msg::Key(event))) else { return };
+        let Some(facts) = probe::read_answers(&hand_over) else { return };
         // Until its reader runs, crossterm hears of no new size.
         let (n_cols, n_rows) = host::Host::size();
         let is_resized = (n_cols, n_rows) != before;

@@ -4,6 +4,7 @@
 //! starts, and device attributes are asked for last: every terminal answers those, in order. The first
 //! frame does not wait for it. What a person types meanwhile is passed on in order.
 
+use super::msg::Msg;
 use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
 use crate::proto::screen::HostFacts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -19,13 +20,15 @@ pub fn questions() -> String {
 /// How long the answers may take. A line this slow is answered by the defaults.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Reads the host's answers from standard input until the end mark. Keys go to `typed`, which says
-/// whether to go on. None: the terminal is gone or `typed` had enough.
-pub fn read_answers(mut typed: impl FnMut(KeyEvent) -> bool) -> Option<HostFacts> {
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// Reads the host's answers from standard input until the end mark. Keys and pastes go to `typed`, which
+/// says whether to go on. None: the terminal is gone or `typed` had enough.
+pub fn read_answers(mut typed: impl FnMut(Msg) -> bool) -> Option<HostFacts> {
     let input = std::io::stdin();
     let mut answers = Answers::default();
-    let deadline = Instant::now() + PATIENCE;
-    while !answers.is_over {
+    let mut deadline = Instant::now() + PATIENCE;
+    while !answers.is_over || answers.paste.is_some() {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
@@ -44,10 +47,14 @@ pub fn read_answers(mut typed: impl FnMut(KeyEvent) -> bool) -> Option<HostFacts
             Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
             Err(_) => return None,
         }
-        for event in answers.typed.drain(..) {
-            if !typed(event) {
+        for message in answers.typed.drain(..) {
+            if !typed(message) {
                 return None;
             }
+        }
+        if answers.paste.is_some() {
+            // Nobody else would know that the rest of it is a paste.
+            deadline = Instant::now() + PATIENCE;
         }
     }
     answers.end();
@@ -60,7 +67,9 @@ struct Answers {
     facts: HostFacts,
     /// An unfinished sequence or character.
     rest: Vec<u8>,
-    typed: Vec<KeyEvent>,
+    typed: Vec<Msg>,
+    /// What came of a paste that has no end yet.
+    paste: Option<Vec<u8>>,
     is_over: bool,
 }
 
@@ -81,10 +90,22 @@ enum Piece<'a> {
 
 impl Answers {
     fn take(&mut self, bytes: &[u8]) {
+        if let Some(paste) = &mut self.paste {
+            paste.extend_from_slice(bytes);
+            self.end_paste(bytes.len());
+            return;
+        }
         self.rest.extend_from_slice(bytes);
         let input = std::mem::take(&mut self.rest);
         let mut left = input.as_slice();
         while let Some((piece, n_bytes)) = first_piece(left) {
+            if piece == Piece::Control(b"200", b'~') {
+                let text = left.get(n_bytes..).unwrap_or_default().to_vec();
+                let n_new = text.len();
+                self.paste = Some(text);
+                self.end_paste(n_new);
+                return;
+            }
             match piece {
                 Piece::Text(text) => self.text(text),
                 Piece::Control(parameters, last) => self.control(parameters, last),
@@ -97,15 +118,32 @@ impl Answers {
         self.rest = left.to_vec();
     }
 
-    /// Nothing more comes: a lone ESC was the key.
+    /// Looks for the end of the paste in the last `n_new` bytes, and goes on behind it.
+    fn end_paste(&mut self, n_new: usize) {
+        let Some(mut text) = self.paste.take() else { return };
+        let from = text.len().saturating_sub(n_new + PASTE_END.len());
+        let found = memchr::memmem::find(text.get(from..).unwrap_or_default(), PASTE_END);
+        let Some(end) = found.map(|at| from + at) else {
+            self.paste = Some(text);
+            return;
+        };
+        let after = text.split_off(end).split_off(PASTE_END.len());
+        self.typed.push(Msg::Paste(String::from_utf8_lossy(&text).into_owned()));
+        self.take(&after);
+    }
+
+    /// Nothing more comes: a lone ESC was the key, and a paste that stopped is all there is.
     fn end(&mut self) {
+        if let Some(text) = self.paste.take() {
+            self.typed.push(Msg::Paste(String::from_utf8_lossy(&text).into_owned()));
+        }
         if self.rest == b"\x1b" {
             self.key(Some(Key::Esc), Mods::NONE);
         }
     }
 
     fn key(&mut self, key: Option<Key>, mods: Mods) {
-        self.typed.extend(key.map(|key| KeyEvent { key, mods, phase: KeyPhase::Press }));
+        self.typed.extend(key.map(|key| Msg::Key(KeyEvent { key, mods, phase: KeyPhase::Press })));
     }
 
     fn char(&mut self, c: char, is_alt: bool) {
@@ -252,11 +290,12 @@ mod tests {
         let mut answers = Answers::default();
         bytes.chunks(chunk).for_each(|bytes| answers.take(bytes));
         answers.end();
-        let typed = answers.typed.iter().map(|event| match event.key {
-            Key::Char(c) if event.mods.is_ctrl => format!("C-{c}"),
-            Key::Char(c) if event.mods.is_alt => format!("M-{c}"),
-            Key::Char(c) => c.to_string(),
-            key => format!("{key:?}"),
+        let typed = answers.typed.iter().map(|message| match message {
+            Msg::Key(KeyEvent { key: Key::Char(c), mods, .. }) if mods.is_ctrl => format!("C-{c}"),
+            Msg::Key(KeyEvent { key: Key::Char(c), mods, .. }) if mods.is_alt => format!("M-{c}"),
+            Msg::Key(KeyEvent { key: Key::Char(c), .. }) => c.to_string(),
+            Msg::Key(KeyEvent { key, .. }) => format!("{key:?}"),
+            other => format!("{other:?}"),
         });
         (answers.facts, typed.collect::<Vec<_>>().join(" "), answers.is_over)
     }
@@ -287,6 +326,19 @@ mod tests {
         assert_eq!(facts.background, Some((0, 0, 0)));
         assert!(!is_over);
         assert_eq!(heard(b"\x1b", 1).1, "Esc");
+    }
+
+    #[test]
+    fn a_paste_stays_one_while_answers_are_awaited() {
+        let input = b"a\x1b[200~one\r\x1b[31m\x03two\x1b[201~b\x1b[?62c\x1b[200~\xe6\x97\xa5\x1b[201~";
+        for chunk in [1, 3, 7, input.len()] {
+            let (_, typed, is_over) = heard(input, chunk);
+            assert_eq!(
+                (typed.as_str(), is_over),
+                (r#"a Paste("one\r\u{1b}[31m\u{3}two") b Paste("日")"#, true)
+            );
+        }
+        assert_eq!(heard(b"\x1b[200~cut", 2).1, r#"Paste("cut")"#);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
 use crate::model::terminal::{SplitDirection, TerminalLife};
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
-use crate::proto::screen::{ClientFrame, View, ViewPane};
+use crate::proto::screen::{ClientFrame, MAX_PASTE, View, ViewPane};
 use crate::proto::terminal::{TerminalCreate, TerminalSplit};
 
 /// Between two turns of a drag that rests at an edge.
@@ -247,6 +247,13 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
         return Vec::new();
     }
     if model.sidebar_row.is_some() || copy::paste(model, &text) {
+        return Vec::new();
+    }
+    if text.len() > MAX_PASTE {
+        let (n_bytes, most) = (text.len(), MAX_PASTE >> 20);
+        let why =
+            format!("Nothing was pasted: {n_bytes} bytes are more than {most} MiB. Put them into a file.");
+        model.toast(why, true, 10);
         return Vec::new();
     }
     let mut cmds = Vec::new();

@@ -12,7 +12,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Stdio;
 
-fn attach(sandbox: &Sandbox) -> Connection {
+/// An attached client without a screen.
+pub fn attach(sandbox: &Sandbox) -> Connection {
     let stream = UnixStream::connect(sandbox.state().join("server.sock")).unwrap();
     let mut connection = Connection::new(stream);
     connection.set_patience(Some(std::time::Duration::from_secs(30))).unwrap();

@@ -8,7 +8,7 @@ use std::num::NonZero;
 use std::sync::{Arc, Mutex};
 
 /// An attached client and the terminal it draws on.
-struct Screen {
+pub struct Screen {
     parser: Arc<Mutex<vt100::Parser>>,
     bytes: Arc<Mutex<Vec<u8>>>,
     master: Box<dyn MasterPty + Send>,
@@ -25,7 +25,7 @@ fn some(number: u16) -> NonZero<u16> {
 }
 
 impl Screen {
-    fn attach(sandbox: &Sandbox, n_rows: u16, n_cols: u16) -> Self {
+    pub fn attach(sandbox: &Sandbox, n_rows: u16, n_cols: u16) -> Self {
         let pair = native_pty_system().openpty(size(n_rows, n_cols)).unwrap();
         let plain = sandbox.command(&["attach"]);
         let mut command = CommandBuilder::new(plain.get_program());
@@ -61,7 +61,7 @@ impl Screen {
         Self { parser, bytes, master: pair.master, keys, child }
     }
 
-    fn keys(&mut self, keys: &str) {
+    pub fn keys(&mut self, keys: &str) {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self.keys.flush().unwrap();
     }
@@ -70,7 +70,7 @@ impl Screen {
         self.parser.lock().unwrap().screen().contents()
     }
 
-    fn wait_for(&self, wanted: &str) {
+    pub fn wait_for(&self, wanted: &str) {
         wait::until(
             || self.text().contains(wanted).then_some(()),
             || format!("{wanted:?} in\n{}", self.text()),

@@ -320,6 +320,19 @@ fn a_pasted_text_reaches_the_program_as_one_item() {
 }
 
 #[test]
+fn a_paste_that_is_too_long_is_refused_and_any_other_fits_into_a_frame() {
+    let mut desk = Desk::team(120, 40);
+    desk.cmds.clear();
+    desk.take(Msg::Paste("\u{1b}".repeat(MAX_PASTE)));
+    let [Cmd::Send(message)] = &desk.cmds[..] else { panic!("nothing was sent") };
+    assert!(crate::client::wire::encode(message).is_ok());
+    desk.cmds.clear();
+    desk.take(Msg::Paste("x".repeat(MAX_PASTE + 1)));
+    assert_eq!(desk.cmds, []);
+    assert!(desk.screen().contains("Nothing was pasted"), "{}", desk.screen());
+}
+
+#[test]
 fn a_release_belongs_to_the_program_only() {
     let mut desk = Desk::team(120, 40);
     desk.cmds.clear();

@@ -83,8 +83,21 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
         "🤷🏽\u{200d}♂\u{fe0f}",
     ]);
     let odd = bytes(&[
-        "\x0e", "\x0f", "\x0b", "\x0c", "\x00", "\x7f", "\u{e0100}", "\u{e01ef}", "\u{3e000}", "\u{fffd}", "\u{202e}",
-        "\u{feff}", "\u{ad}", "\u{85}", "\u{9b}1m",
+        "\x0e",
+        "\x0f",
+        "\x0b",
+        "\x0c",
+        "\x00",
+        "\x7f",
+        "\u{e0100}",
+        "\u{e01ef}",
+        "\u{3e000}",
+        "\u{fffd}",
+        "\u{202e}",
+        "\u{feff}",
+        "\u{ad}",
+        "\u{85}",
+        "\u{9b}1m",
     ]);
     // Cut and overlong characters, surrogates, controls of eight bits.
     let broken = select(vec![
@@ -155,8 +168,8 @@ fn look() -> impl Strategy<Value = Vec<u8>> {
         ),
     ];
     let style = select(vec![
-        "", "0", "1", "2", "3", "4", "5", "7", "8", "9", "21", "22", "23", "24", "25", "27", "28", "29", "39", "49", "53",
-        "55", "59", "4:0", "4:2", "4:3", "4:4", "4:5", "1;2", "38", "48;2;1", "58;5",
+        "", "0", "1", "2", "3", "4", "5", "7", "8", "9", "21", "22", "23", "24", "25", "27", "28", "29",
+        "39", "49", "53", "55", "59", "4:0", "4:2", "4:3", "4:4", "4:5", "1;2", "38", "48;2;1", "58;5",
     ]);
     let part = prop_oneof![2 => style.prop_map(String::from), 1 => color];
     vec(part, 1..4).prop_map(|parts| format!("\x1b[{}m", parts.join(";")).into_bytes())
@@ -164,34 +177,117 @@ fn look() -> impl Strategy<Value = Vec<u8>> {
 
 fn mode() -> impl Strategy<Value = Vec<u8>> {
     let private = select(vec![
-        1, 3, 5, 6, 7, 9, 12, 25, 40, 45, 47, 66, 67, 69, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015, 1016, 1047, 1048,
-        1049, 2004, 2026, 2027, 2031, 2048,
+        1, 3, 5, 6, 7, 9, 12, 25, 40, 45, 47, 66, 67, 69, 1000, 1002, 1003, 1004, 1005, 1006, 1007, 1015,
+        1016, 1047, 1048, 1049, 2004, 2026, 2027, 2031, 2048,
     ]);
-    let set = prop_oneof![private.prop_map(|n| format!("?{n}")), select(vec!["4", "20", "2"]).prop_map(String::from)];
+    let set = prop_oneof![
+        private.prop_map(|n| format!("?{n}")),
+        select(vec!["4", "20", "2"]).prop_map(String::from)
+    ];
     (set, select(vec!["h", "l", "h", "l", "$p", "s", "r"]))
         .prop_map(|(mode, last)| format!("\x1b[{mode}{last}").into_bytes())
 }
 
 fn escape() -> impl Strategy<Value = Vec<u8>> {
     bytes(&[
-        "\x1b7", "\x1b8", "\x1b7", "\x1b8", "\x1bM", "\x1bD", "\x1bE", "\x1bH", "\x1b=", "\x1b>", "\x1bc", "\x1b#8",
-        "\x1b#3", "\x1bN", "\x1bO", "\x1bn", "\x1bo", "\x1b|", "\x1bZ", "\x1b(0", "\x1b(B", "\x1b)0", "\x1b*A", "\x1b(K",
-        "\x1b%G", "\x1b F", "\x1b\\", "\x1b[!p", "\x1b[1;3r", "\x1b[r", "\x1b[?6h\x1b[2;5r", "\x1b[3g", "\x1b[2J", "\x1b[3J",
-        "\x1b[H", "\x1b[4 q", "\x1b[>5u", "\x1b[>7u", "\x1b[<u", "\x1b[=1;2u", "\x1b[?u", "\x1b[>4;2m", "\x1b[>4m", "\x1b[c",
-        "\x1b[6n", "\x1b[18t", "\x1b[22t", "\x1b[23t", "\x1b[2b", "\x1b[9b",
+        "\x1b7",
+        "\x1b8",
+        "\x1b7",
+        "\x1b8",
+        "\x1bM",
+        "\x1bD",
+        "\x1bE",
+        "\x1bH",
+        "\x1b=",
+        "\x1b>",
+        "\x1bc",
+        "\x1b#8",
+        "\x1b#3",
+        "\x1bN",
+        "\x1bO",
+        "\x1bn",
+        "\x1bo",
+        "\x1b|",
+        "\x1bZ",
+        "\x1b(0",
+        "\x1b(B",
+        "\x1b)0",
+        "\x1b*A",
+        "\x1b(K",
+        "\x1b%G",
+        "\x1b F",
+        "\x1b\\",
+        "\x1b[!p",
+        "\x1b[1;3r",
+        "\x1b[r",
+        "\x1b[?6h\x1b[2;5r",
+        "\x1b[3g",
+        "\x1b[2J",
+        "\x1b[3J",
+        "\x1b[H",
+        "\x1b[4 q",
+        "\x1b[>5u",
+        "\x1b[>7u",
+        "\x1b[<u",
+        "\x1b[=1;2u",
+        "\x1b[?u",
+        "\x1b[>4;2m",
+        "\x1b[>4m",
+        "\x1b[c",
+        "\x1b[6n",
+        "\x1b[18t",
+        "\x1b[22t",
+        "\x1b[23t",
+        "\x1b[2b",
+        "\x1b[9b",
     ])
 }
 
 /// Strings of all kinds with the ends they may have, and with none.
 fn string() -> impl Strategy<Value = Vec<u8>> {
     let body = select(vec![
-        "]0;title", "]2;a;b", "]1;icon", "]8;;http://x", "]8;;", "]8;id=1;https://a.b/ü", "]8", "]4;1;?", "]4;1;#102030",
-        "]10;?", "]11;rgb:12/34/56", "]12;red", "]104", "]110", "]7;file:///tmp", "]9;note", "]9;4;1;50", "]52;c;aGk=",
-        "]52;c;?", "]133;A", "]133;D;1", "]7501;?", "]7501;state=idle:app=x", "]66;s=2;big", "]777;notify;a;b", "]99;i=1;x",
-        "]1337;File=:aGk=", "]", "]99999999999;x", "P$qm", "P$q q", "P+q544e", "Pq#0;2;0;0;0~-", "Ptmux;\x1b\x1b[c", "P",
-        "_Gi=31,s=1;AAAA", "_", "^private", "Xstring",
+        "]0;title",
+        "]2;a;b",
+        "]1;icon",
+        "]8;;http://x",
+        "]8;;",
+        "]8;id=1;https://a.b/ü",
+        "]8",
+        "]4;1;?",
+        "]4;1;#102030",
+        "]10;?",
+        "]11;rgb:12/34/56",
+        "]12;red",
+        "]104",
+        "]110",
+        "]7;file:///tmp",
+        "]9;note",
+        "]9;4;1;50",
+        "]52;c;aGk=",
+        "]52;c;?",
+        "]133;A",
+        "]133;D;1",
+        "]7501;?",
+        "]7501;state=idle:app=x",
+        "]66;s=2;big",
+        "]777;notify;a;b",
+        "]99;i=1;x",
+        "]1337;File=:aGk=",
+        "]",
+        "]99999999999;x",
+        "P$qm",
+        "P$q q",
+        "P+q544e",
+        "Pq#0;2;0;0;0~-",
+        "Ptmux;\x1b\x1b[c",
+        "P",
+        "_Gi=31,s=1;AAAA",
+        "_",
+        "^private",
+        "Xstring",
     ]);
-    let end = select(vec!["\x07", "\x1b\\", "\x1b\\", "\x07", "\u{9c}", "\x18", "\x1a", "\x1b[m", "\x1b", ""]);
+    let end =
+        select(vec!["\x07", "\x1b\\", "\x1b\\", "\x07", "\u{9c}", "\x18", "\x1a", "\x1b[m", "\x1b", ""]);
     let long = prop_oneof![60 => Just(0_usize), 1 => select(vec![300, 70_000])];
     (body, long, end)
         .prop_map(|(body, n_more, end)| format!("\x1b{body}{}{end}", "y".repeat(n_more)).into_bytes())
@@ -200,8 +296,24 @@ fn string() -> impl Strategy<Value = Vec<u8>> {
 /// Sequences that stop in the middle, or have something else inside.
 fn torn() -> impl Strategy<Value = Vec<u8>> {
     bytes(&[
-        "\x1b", "\x1b[", "\x1b[3", "\x1b[?", "\x1b[38;2;", "\x1b[3\n1m", "\x1b[1\x1b[2m", "\x1b[\x18", "\x1b[3\x1aA", "\x1b(",
-        "\x1b#", "\x1b\x1b", "\x1b\x07", "\x1b[31\u{301}m", "\x1b]0;\n", "\x1b[4:3", "\x1b[<", "\x1b[ ",
+        "\x1b",
+        "\x1b[",
+        "\x1b[3",
+        "\x1b[?",
+        "\x1b[38;2;",
+        "\x1b[3\n1m",
+        "\x1b[1\x1b[2m",
+        "\x1b[\x18",
+        "\x1b[3\x1aA",
+        "\x1b(",
+        "\x1b#",
+        "\x1b\x1b",
+        "\x1b\x07",
+        "\x1b[31\u{301}m",
+        "\x1b]0;\n",
+        "\x1b[4:3",
+        "\x1b[<",
+        "\x1b[ ",
     ])
 }
 
@@ -216,7 +328,14 @@ fn redraw() -> impl Strategy<Value = Vec<u8>> {
 
 /// So many lines at once that most of them are never drawn.
 fn flood() -> impl Strategy<Value = Vec<u8>> {
-    let line = bytes(&["line of text\r\n", "\x1b[32mok\x1b[m done\r\n", "\r\n", "日本 wide\r\n", "no return\n", "\x1b[7mx\r\n"]);
+    let line = bytes(&[
+        "line of text\r\n",
+        "\x1b[32mok\x1b[m done\r\n",
+        "\r\n",
+        "日本 wide\r\n",
+        "no return\n",
+        "\x1b[7mx\r\n",
+    ]);
     (vec(line, 1..5), 900usize..1_600).prop_map(|(lines, n)| lines.concat().repeat(n / lines.len()))
 }
 

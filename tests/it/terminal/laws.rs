@@ -204,7 +204,16 @@ fn parts() -> impl Strategy<Value = Vec<(Bytes, Vec<Index>, Option<TermSize>)>> 
 }
 
 fn storm() -> impl Strategy<Value = Vec<(Vec<String>, Vec<TermSize>)>> {
-    let word = prop::sample::select(vec!["word ", "日本語", "x", "👨\u{200d}👩\u{200d}👧", "  ", "e\u{301}", "❤\u{fe0f}", "🇯🇵 "]);
+    let word = prop::sample::select(vec![
+        "word ",
+        "日本語",
+        "x",
+        "👨\u{200d}👩\u{200d}👧",
+        "  ",
+        "e\u{301}",
+        "❤\u{fe0f}",
+        "🇯🇵 ",
+    ]);
     let line = prop::collection::vec(word, 0..40).prop_map(|words| words.concat().trim_end().to_owned());
     let part = (prop::collection::vec(line, 0..20), prop::collection::vec(grammar::size(), 1..12));
     prop::collection::vec(part, 1..5)
@@ -249,7 +258,9 @@ fn fuzz() {
         });
         match outcome {
             Ok(()) => {}
-            Err(TestError::Fail(reason, input)) => panic!("{reason}\nafter {} cases: {input:#?}", n_cases.get()),
+            Err(TestError::Fail(reason, input)) => {
+                panic!("{reason}\nafter {} cases: {input:#?}", n_cases.get())
+            }
             Err(TestError::Abort(reason)) => panic!("{reason}"),
         }
         if began.elapsed() >= time {

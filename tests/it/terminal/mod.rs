@@ -1,10 +1,14 @@
 //! The emulation against recordings of real programs and against hostile streams, through its public
 //! door.
 
+mod answers;
 mod cells;
 mod fixtures;
 mod grammar;
+mod keys;
 mod laws;
+mod pastes;
+mod program;
 mod recordings;
 mod replies;
 mod sequences;

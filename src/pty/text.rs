@@ -143,6 +143,7 @@ impl Term {
         let plain = &text[..n_plain];
         if let Some(last) = plain.chars().next_back() {
             self.is_after_joiner = false;
+            self.is_kept_apart = false;
             self.last_char = Some(last);
             out.push_cells(plain, last, n_plain, self.n_cols());
         }
@@ -153,7 +154,7 @@ impl Term {
     /// screen need not be asked about; returns how many bytes they are. What this leaves to
     /// [`Self::put`], character by character, comes out the same.
     fn put_cluster(&mut self, out: &mut Pending, text: &str) -> usize {
-        if self.is_replaying || self.is_after_joiner || self.text.needs_care() {
+        if self.is_replaying || self.is_after_joiner || self.is_kept_apart || self.text.needs_care() {
             return 0;
         }
         let Some(cluster) = cluster::leading(text) else { return 0 };

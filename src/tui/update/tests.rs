@@ -3,7 +3,7 @@
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods, MouseButton, MouseEvent, MouseKind};
 use crate::base::size::TermSize;
 use crate::proto::event::Change;
-use crate::proto::screen::{ClientFrame, ServerFrame};
+use crate::proto::screen::{ClientFrame, MAX_PASTE, ServerFrame};
 use crate::tui::model::Modal;
 use crate::tui::msg::{Cmd, Msg};
 use crate::tui::testing::{self, Desk, terminal_id};

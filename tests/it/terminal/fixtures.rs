@@ -4,7 +4,7 @@
 use orca::base::size::TermSize;
 use orca::pty::term::{Term, TermConfig};
 use serde::Deserialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Deserialize)]
 struct Facts {
@@ -35,14 +35,33 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/pty")
 }
 
-/// Every recording, sorted by name.
-pub fn all() -> Vec<Recording> {
-    let mut names: Vec<String> = std::fs::read_dir(directory())
+/// The names of the recordings in a folder, sorted.
+fn names(directory: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(directory)
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".bin").map(str::to_owned))
         .collect();
     names.sort();
-    names.iter().map(|name| named(name)).collect()
+    names
+}
+
+/// Every recording, sorted by name.
+pub fn all() -> Vec<Recording> {
+    names(&directory()).iter().map(|name| named(name)).collect()
+}
+
+/// The recordings of agents in their states, all of one size.
+pub fn agents() -> Vec<Recording> {
+    let directory = directory().with_file_name("agents");
+    let read = |name: &str, suffix: &str| std::fs::read(directory.join(format!("{name}.{suffix}"))).unwrap();
+    let recording = |name: String| Recording {
+        bytes: read(&name, "bin"),
+        size: TermSize::clamped(32, 120),
+        resizes: Vec::new(),
+        tmux: rows_of(&String::from_utf8(read(&name, "tmux.txt")).unwrap()),
+        name,
+    };
+    names(&directory).into_iter().map(recording).collect()
 }
 
 /// The recording of that name.

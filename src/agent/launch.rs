@@ -103,13 +103,11 @@ impl LaunchError {
         }
     }
 
-    /// One thing to do next.
-    pub fn next_step(&self) -> String {
+    /// What to do instead, in words.
+    pub fn advice(&self) -> String {
         match self {
-            Self::Unsupported { what, .. } => format!("Run the command again without --{what}."),
-            Self::UnknownEffort { known, .. } if known.is_empty() => {
-                String::from("Run the command again without --effort.")
-            }
+            Self::Unsupported { what, .. } => format!("Leave out --{what}."),
+            Self::UnknownEffort { known, .. } if known.is_empty() => String::from("Leave out --effort."),
             Self::UnknownEffort { known, .. } => format!("Use --effort with one of: {}.", known.join(", ")),
             Self::EffortWithoutModel => String::from("Add --model, or leave out --effort."),
             Self::BadValue { what } => {

@@ -23,8 +23,9 @@ use wire::Connection;
 
 /// A server that says nothing for this long, not even that a call waits, is taken for gone.
 const SILENCE: Duration = Duration::from_secs(60);
-/// The same for a call that can be kept: a tool's own time limit must not end it before it is.
-const SILENCE_OF_KEPT: Duration = Duration::from_secs(15);
+/// The same for a call that can be kept, because a tool's own time limit must not end it before it is, and
+/// for the question whether there is a server at all.
+const SHORT_SILENCE: Duration = Duration::from_secs(15);
 /// How often a caller hears that its call still waits, unless it wishes otherwise (contract 4.7).
 const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How often a call is sent again, under the same request id, after the connection broke.
@@ -118,7 +119,8 @@ impl Client {
     }
 
     fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {
-        let silence = if is_kept(request) { SILENCE_OF_KEPT } else { SILENCE };
+        let is_quick = is_kept(request) || request.method == "status.get";
+        let silence = if is_quick { SHORT_SILENCE } else { SILENCE };
         let mut reason: Option<String> = None;
         for _ in 0..N_TRIES {
             let mut connection = match self.connection.take().map_or_else(|| self.connect(), Ok) {
@@ -139,9 +141,7 @@ impl Client {
                 Err(error) if is_pause(&error) => {
                     reason = Some(format!("it said nothing for {} s", silence.as_secs()));
                     // One that hangs would only be asked in vain again.
-                    if is_kept(request) {
-                        break;
-                    }
+                    break;
                 }
                 Err(error) => reason = Some(error.to_string()),
             }

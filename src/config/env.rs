@@ -86,7 +86,9 @@ pub struct Environment {
 impl Environment {
     /// Reads the process: its variables, working directory and user database entry.
     pub fn read() -> Self {
-        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        // One that was removed has no name but the one the shell knew it by; it is not the root.
+        let gone = |_| PathBuf::from(std::env::var_os("PWD").unwrap_or_else(|| OsString::from("/")));
+        let cwd = std::env::current_dir().unwrap_or_else(gone);
         let vars = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
         let mut environment = Self::build(vars.collect(), cwd);
         let is_complete = environment.home.is_absolute() && !environment.shell.is_empty();

@@ -24,8 +24,10 @@ pub enum GitError {
     NotARepository { path: PathBuf },
     /// The repository has no commit that a worktree could start from.
     UnbornBranch { root: PathBuf },
-    /// The name of a branch, worktree or base does not work; the caller has to give another.
+    /// The name of a branch or worktree does not work; the caller has to give another.
     BadName { why: String },
+    /// A base is no commit of the repository.
+    BadBase { why: String, root: PathBuf },
     /// Doing it would lose or overwrite something, or what is there is not what was expected.
     Refused { why: String, next_step: String },
     /// A worktree holds work that exists nowhere else, and nobody said that it may go.
@@ -42,29 +44,31 @@ impl GitError {
         match self {
             Self::NotARepository { .. } => ErrorCode::NotARepository,
             Self::UnbornBranch { .. } => ErrorCode::UnbornBranch,
-            Self::BadName { .. } => ErrorCode::InvalidArgument,
+            Self::BadName { .. } | Self::BadBase { .. } => ErrorCode::InvalidArgument,
             Self::HoldsWork { .. } => ErrorCode::WorktreeHoldsWork,
             Self::Refused { .. } | Self::Git { .. } | Self::Io { .. } => ErrorCode::WorktreeFailed,
         }
     }
 
-    /// One thing the person can do next; a command where there is one.
-    pub fn next_step(&self) -> String {
+    /// One command to run next; None where the verb's own help says as much.
+    pub fn next_step(&self) -> Option<String> {
         match self {
             Self::NotARepository { path } => {
-                format!("git init {}", crate::base::text::shell_quote(&path.display().to_string()))
+                Some(format!("git init {}", crate::base::text::shell_quote(&path.display().to_string())))
             }
-            Self::UnbornBranch { root } => format!(
+            Self::UnbornBranch { root } => Some(format!(
                 "git -C {} commit --allow-empty -m \"First commit\"",
                 crate::base::text::shell_quote(&root.display().to_string())
-            ),
-            Self::BadName { .. } => String::from("Choose another name and run the command again."),
-            Self::Refused { next_step, .. } | Self::HoldsWork { next_step, .. } => next_step.clone(),
+            )),
+            Self::BadBase { root, .. } => Some(format!(
+                "orca repo search-refs --repo {} --query '' --json",
+                crate::base::text::shell_quote(&format!("path:{}", root.display()))
+            )),
+            Self::Refused { next_step, .. } | Self::HoldsWork { next_step, .. } => Some(next_step.clone()),
             Self::Git { source, .. } if source.code() == git2::ErrorCode::Owner => {
-                String::from("git config --global --add safe.directory <path of the repository>")
+                Some(String::from("git config --global --add safe.directory <path of the repository>"))
             }
-            Self::Git { .. } => String::from("Run `git status` there to see what git itself says."),
-            Self::Io { .. } => String::from("Check that the folder exists and that you may write there."),
+            Self::BadName { .. } | Self::Git { .. } | Self::Io { .. } => None,
         }
     }
 
@@ -88,9 +92,10 @@ impl fmt::Display for GitError {
                 "The repository {} has no commit yet, so no worktree can start from it.",
                 root.display()
             ),
-            Self::BadName { why } | Self::Refused { why, .. } | Self::HoldsWork { why, .. } => {
-                f.write_str(why)
-            }
+            Self::BadName { why }
+            | Self::BadBase { why, .. }
+            | Self::Refused { why, .. }
+            | Self::HoldsWork { why, .. } => f.write_str(why),
             Self::Git { doing, source } => write!(f, "Git failed while {doing}: {}.", source.message()),
             Self::Io { doing, source } => write!(f, "The system failed while {doing}: {source}."),
         }
@@ -105,6 +110,7 @@ impl std::error::Error for GitError {
             Self::NotARepository { .. }
             | Self::UnbornBranch { .. }
             | Self::BadName { .. }
+            | Self::BadBase { .. }
             | Self::Refused { .. }
             | Self::HoldsWork { .. } => None,
         }

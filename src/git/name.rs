@@ -100,6 +100,8 @@ pub struct PlanRequest<'a> {
     pub prefix: &'a BranchPrefix,
     /// A branch that was named outright: used as it is, and never given a suffix.
     pub branch: Option<&'a str>,
+    /// Folders and branches that are promised to others, though git knows nothing of them yet.
+    pub promised: &'a [(PathBuf, String)],
 }
 
 /// A free name with its folder and branch.
@@ -122,7 +124,7 @@ pub fn plan(request: &PlanRequest<'_>) -> Result<Planned, GitError> {
     let prefix = prefix_text(&repo, request.prefix)?;
     let root = plain(&info.root.join(request.root));
     let repo_name = info.name();
-    let taken = Taken::read(&repo)?;
+    let taken = Taken::read(&repo)?.with(request.promised);
     for n in 1..1_000_u32 {
         let name = if n == 1 { wanted.clone() } else { format!("{wanted}-{n}") };
         let branch = match (request.branch, &prefix) {
@@ -220,6 +222,14 @@ impl Taken {
         Ok(Self { branches, folders })
     }
 
+    fn with(mut self, promised: &[(PathBuf, String)]) -> Self {
+        for (folder, branch) in promised {
+            self.folders.insert(folder.to_string_lossy().to_lowercase());
+            self.branches.insert(branch.to_lowercase());
+        }
+        self
+    }
+
     /// Whether `branch`, or one that git could not keep beside it (`a` beside `a/b`), exists.
     fn has_branch(&self, branch: &str) -> bool {
         let branch = branch.to_lowercase();
@@ -267,7 +277,15 @@ mod tests {
 
     fn planned(repo: &TestRepo, root: &Path, name: &str, layout: &Layout) -> Result<Planned, GitError> {
         let prefix = BranchPrefix::None;
-        plan(&PlanRequest { repo: repo.root(), name, root, layout, prefix: &prefix, branch: None })
+        plan(&PlanRequest {
+            repo: repo.root(),
+            name,
+            root,
+            layout,
+            prefix: &prefix,
+            branch: None,
+            promised: &[],
+        })
     }
 
     #[test]
@@ -282,6 +300,27 @@ mod tests {
         assert_eq!((plan.name.as_str(), plan.branch.as_str()), ("fix-3", "fix-3"));
         assert_eq!(plan.path, plain(repo.scratch()).join("trees").join(&repo_name).join("fix-3"));
         assert_eq!(planned(&repo, &root, "deep", &Layout::ByRepo).unwrap().branch, "deep-2");
+    }
+
+    #[test]
+    fn what_is_promised_to_others_gets_a_suffix_too() {
+        let repo = TestRepo::with_commit();
+        let root = repo.scratch().join("trees");
+        let first = planned(&repo, &root, "fix", &Layout::Flat).unwrap();
+        let check = |promised: (PathBuf, String)| {
+            let request = PlanRequest {
+                repo: repo.root(),
+                name: "Fix",
+                root: &root,
+                layout: &Layout::Flat,
+                prefix: &BranchPrefix::None,
+                branch: None,
+                promised: &[promised],
+            };
+            assert_eq!(plan(&request).unwrap().name, "Fix-2");
+        };
+        check((first.path.clone(), String::from("other")));
+        check((repo.scratch().join("elsewhere"), first.branch));
     }
 
     #[test]
@@ -317,6 +356,7 @@ mod tests {
                 layout: &Layout::Flat,
                 prefix,
                 branch: None,
+                promised: &[],
             })
         };
         assert_eq!(ask(&BranchPrefix::GitUser).unwrap().branch, "ada-lovelace/a");

@@ -26,7 +26,7 @@ const DEFAULTS: [&str; 6] = [
 /// Resolves the base of new work: `requested` where given, else the repository's default.
 ///
 /// # Errors
-/// [`GitError::BadName`] for a requested base that names no commit, [`GitError::UnbornBranch`] for a
+/// [`GitError::BadBase`] for a requested base that names no commit, [`GitError::UnbornBranch`] for a
 /// repository without any commit to start from.
 pub fn resolve_base(repo: &Path, requested: Option<&str>) -> Result<Base, GitError> {
     let main = open_main_at(repo)?;
@@ -39,7 +39,10 @@ pub fn resolve_base(repo: &Path, requested: Option<&str>) -> Result<Base, GitErr
 }
 
 fn requested_base(repo: &git2::Repository, name: &str) -> Result<Base, GitError> {
-    let bad = |why: &str| GitError::BadName { why: format!("The base {:?} {why}.", cut_chars(name, 120)) };
+    let bad = |why: &str| GitError::BadBase {
+        why: format!("The base {:?} {why}.", cut_chars(name, 120)),
+        root: super::plain(repo.workdir().unwrap_or_else(|| repo.commondir())),
+    };
     if name.is_empty() || name.starts_with('-') || name.len() > 500 || name.chars().any(char::is_control) {
         return Err(bad("is not the name of a branch or commit"));
     }

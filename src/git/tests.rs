@@ -40,7 +40,7 @@ fn unusual_layouts_are_named_and_not_guessed() {
     assert!(info.is_unborn);
     let error = resolve_base(empty.root(), None).unwrap_err();
     assert_eq!(error.code(), ErrorCode::UnbornBranch);
-    assert!(error.next_step().contains("commit"), "{}", error.next_step());
+    assert!(error.next_step().unwrap().contains("commit"), "{error}");
 
     // A bare repository in `.bare` with a pointer file beside it.
     let project = none.path().join("project");
@@ -135,7 +135,7 @@ fn a_taken_branch_says_where_it_is() {
     repo.branch("old");
     repo.commit("b", "b", "More");
     let error = add_at(&repo, &repo.scratch().join("two"), "old").unwrap_err();
-    assert!(error.next_step().contains("--branch"), "{}", error.next_step());
+    assert!(error.next_step().unwrap().contains("--branch"), "{error}");
     let two = repo.scratch().join("two");
     let request = AddRequest { repo: repo.root(), path: &two, branch: "old", from: NewBranch::Existing };
     assert!(!add(&request).unwrap().was_there);
@@ -285,6 +285,6 @@ fn removing_refuses_the_main_checkout_foreign_folders_and_loose_commits() {
     commit_in(&path, "w", "w", "On no branch");
     assert!(remove_at(&repo, &path, false).unwrap_err().to_string().contains("on no branch"));
     std::fs::write(repo.open().commondir().join("worktrees/t/locked"), "").unwrap();
-    assert!(remove_at(&repo, &path, true).unwrap_err().next_step().contains("unlock"));
+    assert!(remove_at(&repo, &path, true).unwrap_err().next_step().unwrap().contains("unlock"));
     assert!(repo.root().join("file.txt").exists() && path.exists());
 }

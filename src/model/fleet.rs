@@ -135,6 +135,8 @@ words! {
         Starting = "starting",
         StartUnknown = "start unknown",
         BriefHeld = "brief held back",
+        /// It was typed, and nothing was seen of the agent taking it.
+        BriefUnconfirmed = "brief unconfirmed",
         Asks = "asks",
         WantsYou = "wants you",
         Error = "error",
@@ -163,12 +165,20 @@ pub struct Sight<'a> {
     pub worker: Option<WorkerState>,
     pub delivery: Option<PromptDelivery>,
     pub has_question: bool,
+    /// It reported that it works, so it has its brief.
+    pub has_heartbeat: bool,
     /// `working`, `blocked`, `idle`, `done`, `error` or `unknown`.
     pub activity: Option<&'a str>,
     pub quiet_ms: Option<u64>,
 }
 
 impl Sight<'_> {
+    fn is_brief_in_doubt(&self) -> bool {
+        self.delivery == Some(PromptDelivery::Unconfirmed)
+            && !self.has_heartbeat
+            && self.activity != Some("working")
+    }
+
     /// The word for it.
     pub fn shown(&self) -> Shown {
         match self.status {
@@ -209,6 +219,7 @@ impl Sight<'_> {
             Some("blocked") => Shown::WantsYou,
             Some("error") => Shown::Error,
             Some("idle" | "done") => Shown::Idle,
+            _ if self.is_brief_in_doubt() => Shown::BriefUnconfirmed,
             _ if self.quiet_ms.is_some() => Shown::Quiet,
             _ => Shown::Working,
         }
@@ -409,6 +420,7 @@ mod tests {
             worker: None,
             delivery: None,
             has_question: true,
+            has_heartbeat: false,
             activity: Some("working"),
             quiet_ms: None,
         };
@@ -424,7 +436,12 @@ mod tests {
         check(DispatchState::CircuitBroken, Some(Termination::Lost), "failed three times");
         let running = Sight { status: DispatchState::Dispatched, ..ended(DispatchState::Dispatched, None) };
         assert_eq!(running.shown(), Shown::Asks);
-        assert_eq!(Sight { has_question: false, ..running }.shown(), Shown::Working);
+        let running = Sight { has_question: false, ..running };
+        assert_eq!(running.shown(), Shown::Working);
+        let unseen = Sight { delivery: Some(PromptDelivery::Unconfirmed), activity: None, ..running };
+        assert_eq!(unseen.shown(), Shown::BriefUnconfirmed);
+        assert_eq!(Sight { has_heartbeat: true, ..unseen }.shown(), Shown::Working);
+        assert_eq!(Sight { activity: Some("working"), ..unseen }.shown(), Shown::Working);
     }
 
     #[test]

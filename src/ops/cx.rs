@@ -59,6 +59,8 @@ pub trait World {
     fn is_awaited(&self, mailbox: &Mailbox) -> bool;
     /// The files of `files` that do not exist under `root`; a path that leaves it counts as missing.
     fn missing_files(&self, root: &str, files: &[String]) -> Vec<String>;
+    /// The branch that is checked out in a folder now; None where there is none.
+    fn branch(&self, folder: &str) -> Option<String>;
     /// What a live terminal shows; None when there is no process.
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts>;
     /// A screen is attached.

@@ -151,18 +151,34 @@ pub fn resolve(cx: &mut Cx<'_>, call: GateResolve) -> Result<Answer, OpError> {
             .next_step(format!("orca orchestration worker-stop --dispatch {} --json", active.id))
             .into());
     }
-    gate.status = GateState::Resolved;
-    gate.resolution = Some(resolution.clone());
-    gate.resolved_by = Some(caller.handle().to_owned());
-    gate.resolved_at = Some(cx.now);
-    cx.tx.put(&gate)?;
-    let detail = format!("{}: {}", caller.handle(), text::cut_chars(&text::one_line(&resolution), 120));
-    cx.emit(Fact::new(EventKind::GateResolved, detail).of_task(&gated))?;
+    decide(cx, &mut gate, &resolution, caller.handle())?;
     release(cx, &mut gated)?;
     let is_option = gate.options.is_empty() || gate.options.contains(&resolution);
     let warning =
         (!is_option).then(|| format!("The resolution is none of the options ({}).", gate.options.join(", ")));
     reply(&OneGate { gate: GateRow::from(&gate), warning })
+}
+
+/// The Task is completed: nothing waits for the decisions it was held for, so nobody is asked any more.
+pub fn close(cx: &mut Cx<'_>, gated: &Task) -> Result<(), OpError> {
+    for mut gate in cx.tx.list::<Gate>("pending_task", gated.id.as_str(), usize::MAX)? {
+        decide(cx, &mut gate, "its task was completed", "orca")?;
+    }
+    Ok(())
+}
+
+/// Writes down what was decided, and by whom.
+pub fn decide(cx: &mut Cx<'_>, gate: &mut Gate, resolution: &str, by: &str) -> Result<(), OpError> {
+    gate.status = GateState::Resolved;
+    gate.resolution = Some(resolution.to_owned());
+    gate.resolved_by = Some(by.to_owned());
+    gate.resolved_at = Some(cx.now);
+    cx.tx.put(gate)?;
+    let detail = format!("{by}: {}", text::cut_chars(&text::one_line(resolution), 120));
+    let mut fact = Fact::new(EventKind::GateResolved, detail).of_run(&gate.run_id);
+    fact.task_id = Some(gate.task_id.clone());
+    fact.dispatch_id = gate.limit.as_ref().map(|asked| asked.dispatch_id.clone());
+    cx.emit(fact)
 }
 
 fn release(cx: &mut Cx<'_>, gated: &mut Task) -> Result<(), OpError> {

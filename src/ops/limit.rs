@@ -3,8 +3,8 @@
 
 use super::cx::{Answer, Cx};
 use super::error::{OpError, refuse};
-use super::reply;
 use super::worker::end;
+use super::{gate, reply};
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, GateId};
 use crate::base::text;
@@ -110,23 +110,10 @@ pub fn ask(
     cx.emit(Fact::new(EventKind::LimitReached, detail).of_dispatch(dispatch))
 }
 
-fn resolve(cx: &mut Cx<'_>, gate: &mut Gate, resolution: &str, by: &str) -> Result<(), OpError> {
-    gate.status = GateState::Resolved;
-    gate.resolution = Some(resolution.to_owned());
-    gate.resolved_by = Some(by.to_owned());
-    gate.resolved_at = Some(cx.now);
-    cx.tx.put(gate)?;
-    let detail = format!("{by}: {}", text::cut_chars(&text::one_line(resolution), 120));
-    let mut fact = Fact::new(EventKind::GateResolved, detail).of_run(&gate.run_id);
-    fact.task_id = Some(gate.task_id.clone());
-    fact.dispatch_id = gate.limit.as_ref().map(|asked| asked.dispatch_id.clone());
-    cx.emit(fact)
-}
-
 /// The questions about an attempt's limits have nothing left to decide.
 pub fn close(cx: &mut Cx<'_>, id: &DispatchId, why: &str) -> Result<(), OpError> {
     for mut gate in cx.tx.list::<Gate>("pending_limit", id.as_str(), usize::MAX)? {
-        resolve(cx, &mut gate, why, "orca")?;
+        gate::decide(cx, &mut gate, why, "orca")?;
     }
     Ok(())
 }
@@ -134,7 +121,7 @@ pub fn close(cx: &mut Cx<'_>, id: &DispatchId, why: &str) -> Result<(), OpError>
 /// The question about its silence, where there is one, is answered by the attempt itself.
 pub fn close_silence(cx: &mut Cx<'_>, id: &DispatchId) -> Result<(), OpError> {
     match open_question(cx, id, TimeLimit::Silence)? {
-        Some(mut gate) => resolve(cx, &mut gate, "it gave a sign again", "orca"),
+        Some(mut gate) => gate::decide(cx, &mut gate, "it gave a sign again", "orca"),
         None => Ok(()),
     }
 }
@@ -148,7 +135,7 @@ pub fn answer(
     resolution: &str,
     by: &str,
 ) -> Result<Answer, OpError> {
-    resolve(cx, &mut gate, resolution, by)?;
+    gate::decide(cx, &mut gate, resolution, by)?;
     let mut warning = None;
     if resolution == STOP {
         let stop = WorkerStop { dispatch: asked.dispatch_id.to_string(), from: Some(by.to_owned()) };

@@ -3,7 +3,7 @@
 use super::caller::{self, Caller};
 use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, refuse};
-use super::{reply, settle, view};
+use super::{gate, reply, settle, view};
 use crate::base::code::ErrorCode;
 use crate::base::id::{RunId, TaskId};
 use crate::base::text;
@@ -272,7 +272,10 @@ fn change_status(
     cx.tx.put(task)?;
     cx.emit(Fact::new(EventKind::TaskChanged, format!("set to {}", task.status)).of_task(task))?;
     match (was_completed, task.status == TaskState::Completed) {
-        (false, true) => settle::promote(cx, &task.id),
+        (false, true) => {
+            gate::close(cx, task)?;
+            settle::promote(cx, &task.id)
+        }
         (true, false) => settle::demote(cx, &task.id),
         (true, true) | (false, false) => Ok(()),
     }

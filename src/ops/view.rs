@@ -30,9 +30,12 @@ pub fn task(tx: &Tx, task: &Task) -> Result<TaskRow, OpError> {
     Ok(TaskRow::new(task, latest.as_ref(), unmet(tx, task)?, pending_gates))
 }
 
-/// The dependencies of a Task that are not completed.
+/// The dependencies of a Task that are not completed. One that is completed itself waits for none.
 pub fn unmet(tx: &Tx, task: &Task) -> Result<Vec<UnmetDependency>, OpError> {
     let mut unmet = Vec::new();
+    if task.status == TaskState::Completed {
+        return Ok(unmet);
+    }
     for id in &task.deps {
         let status = dependency_state(tx, id)?;
         if status != TaskState::Completed {

@@ -14,6 +14,8 @@ mod child;
 mod kill;
 mod serve;
 
+pub use kill::{end_session, is_session_of};
+
 use super::PtyError;
 use super::files::write_private;
 use super::wire::{ChildEnd, Hello, LaunchSpec};

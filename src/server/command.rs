@@ -7,6 +7,7 @@ use crate::ops::cx::CallerFacts;
 use crate::proto::AnyCall;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::ServerStop;
+use crate::pty::wire::ChildEnd;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -82,6 +83,14 @@ pub enum Command {
         stop: ServerStop,
         reply: Reply,
     },
+}
+
+impl Command {
+    /// The end of a terminal's process, as its holder told it.
+    pub fn ended(terminal: &TerminalId, end: ChildEnd) -> Self {
+        let end = ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at };
+        Self::ProcessEnded { terminal: terminal.clone(), end }
+    }
 }
 
 /// The way to the engine.

@@ -26,7 +26,7 @@ use crate::base::id::{IdSource, RunId, SystemIds};
 use crate::base::report::{OrLog as _, log};
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::run::Run;
-use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
+use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::{OpError, store_body};
@@ -125,6 +125,7 @@ impl Engine {
         runtime: &tokio::runtime::Handle,
         open: Vec<OpenEffect>,
     ) -> Ended {
+        self.effects.sweep(&open);
         // A start before the close of the same terminal, whatever the clock said when they were requested.
         let (starts, others): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|open| matches!(open.effect, Effect::SpawnTerminal { .. }));
@@ -512,11 +513,12 @@ impl Engine {
         for terminal in live.iter().filter(|terminal| terminal.life == TerminalLife::Running) {
             let command = match self.terminals.recover(terminal) {
                 Recovered::Live => continue,
-                Recovered::Ended(end) => Command::ProcessEnded {
-                    terminal: terminal.id.clone(),
-                    end: ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at },
-                },
+                Recovered::Ended(end) => Command::ended(&terminal.id, end),
                 Recovered::Lost => Command::TerminalLost { terminal: terminal.id.clone() },
+                Recovered::Unsettled => {
+                    Arc::clone(&self.terminals).recover_later(terminal.clone());
+                    continue;
+                }
             };
             // The inbox has room for far more than there can be terminals; what is left over is found
             // again by the next server.

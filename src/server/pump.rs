@@ -8,12 +8,15 @@
 use super::command::{Command, Inbox};
 use super::idle::RestTeller;
 use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
+use super::terminals::KILL_GRACE;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
-use crate::model::terminal::ProcessEnd;
 use crate::pty::event::TermEvent;
+use crate::pty::holder;
+use crate::pty::journal::Journal;
 use crate::pty::link::{self, Link, Output};
+use crate::pty::term::Term;
 use crate::pty::wire::ChildEnd;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::Read as _;
@@ -234,10 +237,9 @@ impl Pump {
         let mut inner = self.pane.inner();
         inner.last_output_at = Some(Clock::System.now());
         let is_urgent = self.take_events(&mut inner);
-        keep_journal(&mut inner);
         // Before anybody sees it: what was shown once must be there again after a crash.
-        if let Some(journal) = &mut inner.journal {
-            journal.flush().or_log("keep output");
+        if let Inner { journal: Some(journal), term, .. } = &mut *inner {
+            keep_journal(journal, term);
         }
         let is_synchronized = inner.term.is_synchronized();
         drop(inner);
@@ -338,6 +340,10 @@ impl Pump {
             Err(error) => {
                 log(format_args!("{}: its holder is gone: {error}", self.pane.id));
                 let known = link::recorded_end(&self.pane.dir);
+                if known.is_none() {
+                    // Whoever starts the task again must not have the old agent beside the new one.
+                    holder::end_session(self.pane.child_pid, KILL_GRACE);
+                }
                 self.ended(known.unwrap_or(ChildEnd {
                     exit_code: None,
                     signal: None,
@@ -377,8 +383,7 @@ impl Pump {
         drop(inner);
         self.publish();
         self.pane.tell_changed();
-        let end = ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at };
-        let command = Command::ProcessEnded { terminal: self.pane.id.clone(), end };
+        let command = Command::ended(&self.pane.id, end);
         self.inbox.blocking_send(command).or_log("tell the end of a process");
     }
 
@@ -466,13 +471,14 @@ impl Pump {
     }
 }
 
-/// A segment that is full is followed by a new one, which begins with the whole screen.
-fn keep_journal(inner: &mut Inner) {
-    let Inner { journal: Some(journal), term, .. } = inner else { return };
+/// Gives the journal to the system. A segment that is full is followed by a new one, which begins with
+/// the whole screen.
+pub fn keep_journal(journal: &mut Journal, term: &mut Term) {
     if journal.wants_keyframe() {
         let keyframe = term.keyframe();
         journal.rotate(term.size(), &keyframe).or_log("keep output");
     }
+    journal.flush().or_log("keep output");
 }
 
 #[derive(Default)]

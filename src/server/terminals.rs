@@ -2,7 +2,7 @@
 
 use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
-use super::pump::{Notices, Pump};
+use super::pump::{Notices, Pump, keep_journal};
 use crate::agent::Presets;
 use crate::agent::prompt::{self, Step};
 use crate::base::clock::Clock;
@@ -19,6 +19,7 @@ use crate::pty::color::HostFacts;
 use crate::pty::event::TermEvent;
 use crate::pty::export::Cast;
 use crate::pty::history::HistoryLimits;
+use crate::pty::holder;
 use crate::pty::journal::{self, Journal, Record};
 use crate::pty::link::{self, Found, Link};
 use crate::pty::revive::revive;
@@ -36,6 +37,10 @@ const JOURNAL_BYTES: usize = 1 << 20;
 const EXPORT_BYTES: usize = 2 << 20;
 /// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
 const KILL_GRACE_MS: u32 = 3_000;
+/// The same.
+pub const KILL_GRACE: Duration = Duration::from_millis(KILL_GRACE_MS as u64);
+/// How often a holder that does not answer is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 /// What terminals need of the server.
 pub struct Terminals {
@@ -61,6 +66,8 @@ pub enum Recovered {
     Live,
     Ended(ChildEnd),
     Lost,
+    /// It cannot be said yet: its holder lives and does not answer, or its program outlived its holder.
+    Unsettled,
 }
 
 impl Terminals {
@@ -112,6 +119,10 @@ impl Terminals {
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
+        if let Some(journal) = &mut journal {
+            // The program may never write again, and the holder has let go of it.
+            keep_journal(journal, &mut term);
+        }
         // What an agent said at its start, or while no server was there, is its state now.
         said.extend(term.take_events());
         let last_output_at = (!ring.is_empty()).then(|| Clock::System.now());
@@ -170,16 +181,50 @@ impl Terminals {
                 Ok(()) => Recovered::Live,
                 Err(error) => {
                     log(format_args!("{} could not be taken over: {error}", terminal.id));
-                    Recovered::Lost
+                    Recovered::Unsettled
                 }
             },
             Ok(Found::Ended(end)) => Recovered::Ended(end),
+            Ok(Found::Lost) if self.left_session(&terminal.id).is_some() => Recovered::Unsettled,
             Ok(Found::Lost | Found::NeverStarted) => Recovered::Lost,
             Err(error) => {
                 log(format_args!("{} does not answer: {error}", terminal.id));
-                Recovered::Lost
+                Recovered::Unsettled
             }
         }
+    }
+
+    /// Goes on looking for a terminal until it is known what became of it, and tells the engine then. Until
+    /// that it counts as running: silence decides nothing (design 7.1).
+    pub fn recover_later(self: Arc<Self>, terminal: Terminal) {
+        let looking = move || {
+            let command = loop {
+                if let Some(child_pid) = self.left_session(&terminal.id) {
+                    holder::end_session(child_pid, KILL_GRACE);
+                }
+                match self.recover(&terminal) {
+                    Recovered::Live => break Command::LiveChanged { terminal: terminal.id.clone() },
+                    Recovered::Ended(end) => break Command::ended(&terminal.id, end),
+                    Recovered::Lost => break Command::TerminalLost { terminal: terminal.id.clone() },
+                    Recovered::Unsettled => std::thread::sleep(ASK_AGAIN),
+                }
+            };
+            self.inbox.blocking_send(command).or_log("note what became of a terminal");
+        };
+        let begun = std::thread::Builder::new().name(String::from("orca-recover")).spawn(looking);
+        begun.or_log("look for a terminal; the next server does");
+    }
+
+    /// The process of a terminal that still runs though nobody holds it.
+    fn left_session(&self, terminal: &TerminalId) -> Option<u32> {
+        let dir = self.folder(terminal);
+        let started = link::recorded_start(&dir).filter(|_| !link::is_held(&dir))?;
+        holder::is_session_of(started.child_pid, terminal.as_str()).then_some(started.child_pid)
+    }
+
+    /// Whether a holder has this terminal, whether or not this server does.
+    pub fn is_held(&self, terminal: &TerminalId) -> bool {
+        link::is_held(&self.folder(terminal))
     }
 
     /// The terminals that have a holder, or its socket, whatever their rows say.

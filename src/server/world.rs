@@ -30,6 +30,10 @@ impl World for LiveWorld<'_> {
         files.iter().take(MAX_FILES).filter(is_missing).cloned().collect()
     }
 
+    fn branch(&self, folder: &str) -> Option<String> {
+        crate::git::discover(Path::new(folder)).ok()?.branch
+    }
+
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.terminals.live_facts(terminal)
     }

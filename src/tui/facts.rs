@@ -7,6 +7,7 @@ use super::theme::Role;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, GateId, MessageId, RunId, TaskId, TerminalId};
 use crate::base::text;
+use crate::model::dispatch::Termination;
 use crate::model::fleet::{self, Shown, Sight};
 use crate::model::gate::GateState;
 use crate::model::question::QuestionState;
@@ -91,6 +92,7 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         worker: worker.map(|worker| worker.state),
         delivery: worker.map(|worker| worker.delivery),
         has_question: open_questions(mirror).any(|question| question.dispatch_id == attempt.id),
+        has_heartbeat: attempt.last_heartbeat_at.is_some(),
         activity: live.map(|live| live.activity.as_str()),
         quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, now),
     };
@@ -101,7 +103,7 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         Shown::Lost => ("!", Role::Bad),
         Shown::Stopped | Shown::Abandoned => ("□", Role::Quiet),
         Shown::Asks => ("?", Role::Attention),
-        Shown::BriefHeld | Shown::WantsYou => ("!", Role::Attention),
+        Shown::BriefHeld | Shown::BriefUnconfirmed | Shown::WantsYou => ("!", Role::Attention),
         Shown::StartUnknown | Shown::StopUnknown | Shown::Error => ("!", Role::Bad),
         Shown::Starting | Shown::Stopping => ("◌", Role::Running),
         Shown::Idle => ("◐", Role::Running),
@@ -283,6 +285,12 @@ fn troubles(mirror: &Mirror) -> Vec<Attention> {
         let mark = match task.status {
             TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
             TaskState::Dispatched | TaskState::Blocked if is_unknown => Mark::new("!", "lost", Role::Bad),
+            // Whoever coordinates has mail about it; where that is the person, this is where it is read.
+            TaskState::Ready
+                if attempt.termination_reason == Some(Termination::Lost) && is_the_persons(mirror, task) =>
+            {
+                Mark::new("!", "lost", Role::Bad)
+            }
             TaskState::Pending
             | TaskState::Ready
             | TaskState::Dispatched
@@ -301,6 +309,11 @@ fn troubles(mirror: &Mirror) -> Vec<Attention> {
     }
     list.sort_by_key(|item| item.since);
     list
+}
+
+fn is_the_persons(mirror: &Mirror, task: &TaskRow) -> bool {
+    let run = mirror.runs.get(&task.run_id);
+    run.is_some_and(|run| run.coordinator_handle.as_deref().is_none_or(|handle| handle == "user"))
 }
 
 /// Whether a terminal has a pane.

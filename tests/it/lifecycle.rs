@@ -1,6 +1,6 @@
 //! The real server: start, restart, two clients, stop; and what stands in its way.
 
-use crate::support::sandbox::{Sandbox, is_running};
+use crate::support::sandbox::{Sandbox, is_running, kill, signal};
 use crate::support::wait::until;
 use orca::base::id::TerminalId;
 use orca::base::size::TermSize;
@@ -139,6 +139,72 @@ fn an_end_without_a_server_is_known_to_the_next_one() {
         || (sandbox.terminal(&terminal)["end"]["exit_code"] == 7).then_some(()),
         || sandbox.terminal(&terminal).to_string(),
     );
+}
+
+/// The process that holds a terminal.
+fn holder_of(child: u32) -> u32 {
+    let stat = std::fs::read_to_string(format!("/proc/{child}/stat")).unwrap();
+    stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().nth(1).unwrap().parse().unwrap()
+}
+
+fn pid_of(sandbox: &Sandbox, terminal: &str) -> u32 {
+    u32::try_from(sandbox.terminal(terminal)["pid"].as_u64().unwrap()).unwrap()
+}
+
+fn wait_for_life(sandbox: &Sandbox, terminal: &str, wanted: &str) {
+    let life = || sandbox.terminal(terminal)["life"].as_str().unwrap().to_owned();
+    until(|| (life() == wanted).then_some(()), || format!("{}\n{}", life(), sandbox.log()));
+}
+
+#[test]
+fn what_was_written_without_a_server_outlives_the_next_one_too() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let (go, done) = (sandbox.repo().join("go"), sandbox.repo().join("done"));
+    sandbox.type_line(&terminal, "until [ -e go ]; do :; done; echo while a''way; : > done; read x");
+    sandbox.wait_for_text(&terminal, "read x");
+    sandbox.kill_server();
+    std::fs::write(go, "").unwrap();
+    until(|| done.exists().then_some(()), || String::from("the shell does not go on"));
+    sandbox.wait_for_text(&terminal, "while away");
+    sandbox.kill_server();
+    sandbox.wait_for_text(&terminal, "while away");
+}
+
+#[test]
+fn a_program_whose_holder_is_killed_is_ended_before_its_end_is_told() {
+    let sandbox = Sandbox::new();
+    let [seen, unseen] = [sandbox.shell(), sandbox.shell()];
+    for terminal in [&seen, &unseen] {
+        sandbox.type_line(terminal, "trap '' HUP TERM; echo rea''dy; while :; do sleep 1; done");
+        sandbox.wait_for_text(terminal, "ready");
+    }
+    let pids = [pid_of(&sandbox, &seen), pid_of(&sandbox, &unseen)];
+    kill(holder_of(pids[0]));
+    wait_for_life(&sandbox, &seen, "exited");
+    assert!(!is_running(pids[0]), "{}", sandbox.log());
+    sandbox.kill_server();
+    kill(holder_of(pids[1]));
+    assert!(is_running(pids[1]));
+    wait_for_life(&sandbox, &unseen, "lost");
+    assert!(!is_running(pids[1]), "{}", sandbox.log());
+}
+
+#[test]
+fn a_terminal_whose_holder_is_slow_to_answer_is_not_given_up() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let child = pid_of(&sandbox, &terminal);
+    let holder = holder_of(child);
+    sandbox.kill_server();
+    signal(holder, rustix::process::Signal::STOP);
+    assert_eq!(sandbox.terminal(&terminal)["life"], "running", "{}", sandbox.log());
+    let closed = sandbox.ask(&["terminal", "close", "--terminal", &terminal]);
+    signal(holder, rustix::process::Signal::CONT);
+    assert_eq!(closed["close"]["ptyKilled"], false, "{closed}");
+    sandbox.type_line(&terminal, "echo st''ill here");
+    sandbox.wait_for_text(&terminal, "still here");
+    assert!(is_running(child));
 }
 
 #[test]
@@ -290,6 +356,10 @@ fn what_git_cannot_make_is_refused_before_anything_is_accepted() {
     };
     assert_eq!(start(&["--name", "..."]), "invalid_argument");
     assert_eq!(start(&["--name", "fix", "--base-branch", "no-such-branch"]), "invalid_argument");
+    let refused =
+        sandbox.envelope(&["worktree", "create", "--name", "fix", "--base-branch", "no-such-branch"]);
+    let step = refused["error"]["data"]["nextSteps"][0].as_str().unwrap().to_owned();
+    assert!(step.starts_with("orca repo search-refs --repo path:"), "{step}");
     let unborn = sandbox.scratch().join("unborn");
     let git = std::process::Command::new("git").args(["init", "-q"]).arg(&unborn).output().unwrap();
     assert!(git.status.success(), "{git:?}");

@@ -167,6 +167,18 @@ fn reported_files_that_are_not_there_are_named() {
 }
 
 #[test]
+fn a_report_names_the_branch_that_its_worker_stands_on_now() {
+    let (mut world, dispatch) = team();
+    world.living.branch = Some(String::from("renamed"));
+    let task = stored::<Dispatch>(&world, &dispatch).task_id;
+    let report = json!({"type": "worker_done", "subject": "Done", "payload": {
+        "taskId": task, "dispatchId": dispatch, "outcome": "succeeded",
+    }});
+    ask(&mut world, Some("term_a"), "send", report).unwrap();
+    assert_eq!(stored::<Task>(&world, task.as_str()).result.unwrap()["branch"], "renamed");
+}
+
+#[test]
 fn one_waiter_per_run_and_what_it_acknowledged_stays_acknowledged() {
     let (mut world, _) = team();
     let to = own_run(&world);

@@ -112,6 +112,21 @@ fn one_of_twenty_decisions_wins_and_the_others_name_it() {
 }
 
 #[test]
+fn rivals_for_one_name_get_a_worktree_each() {
+    let sandbox = Sandbox::with_repo();
+    let create = words(&["worktree", "create", "--name", "same", "--no-parent"]);
+    let made = at_once(&sandbox, &vec![create; 8]);
+    let path = |envelope: &Value| text(&envelope["result"]["worktree"]["path"]);
+    let paths: std::collections::BTreeSet<String> = made.iter().map(path).collect();
+    assert_eq!(paths.len(), 8, "{paths:?}");
+    let notes = || {
+        let names = std::fs::read_dir(sandbox.state().join("terminals")).unwrap().flatten();
+        names.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "json")).count()
+    };
+    until(|| (notes() == 0).then_some(()), || format!("{} notes stay", notes()));
+}
+
+#[test]
 fn ten_senders_lose_nothing_and_keep_their_order() {
     const N_SENDERS: usize = 10;
     const N_EACH: usize = 100;

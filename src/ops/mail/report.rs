@@ -50,7 +50,8 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
         check_outcome(call)?;
     }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
-    if caller.terminal.is_none() && !caller.is_proved {
+    // One with a wrong proof says who it wants to be from: it is refused like any other, and kept.
+    if caller.terminal.is_none() && !caller.is_proved && !caller.is_proof_wrong {
         return Err(refuse(
             ErrorCode::NoActiveSenderTerminal,
             format!(
@@ -333,7 +334,8 @@ fn accept(
         }
         None => Vec::new(),
     };
-    let branch = place.and_then(|(_, branch)| branch);
+    // A worker may have made a branch of its own or given it another name.
+    let branch = place.and_then(|(root, branch)| cx.world.branch(&root).or(branch));
     if let Some(Value::Object(payload)) = &mut new.payload {
         if !missing.is_empty() {
             payload.insert(String::from("missingFiles"), json!(missing));

@@ -92,7 +92,7 @@ pub struct Choice<'a> {
 /// Refuses a model or effort that the agent does not take (contract 5.1).
 pub fn check_choice(cx: &Cx<'_>, choice: &Choice<'_>) -> Result<(), OpError> {
     launch::check_model(preset(cx, choice.agent)?, choice.model, choice.effort)
-        .map_err(|error| refuse(error.code(), error.to_string()).next_step(error.next_step()).into())
+        .map_err(|error| refuse(error.code(), format!("{error} {}", error.advice())).into())
 }
 
 /// The command line of an agent in a new terminal.
@@ -120,7 +120,7 @@ pub fn plan(
         resume: None,
     };
     launch::plan(preset(cx, choice.agent)?, &options)
-        .map_err(|error| refuse(error.code(), error.to_string()).next_step(error.next_step()).into())
+        .map_err(|error| refuse(error.code(), format!("{error} {}", error.advice())).into())
 }
 
 /// The whole text a worker gets: what it must know of orca, what it builds on, and its Task.

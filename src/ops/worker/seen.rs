@@ -177,6 +177,7 @@ impl Seen {
             worker: self.worker.as_ref().map(|worker| worker.state),
             delivery: self.worker.as_ref().map(|worker| worker.delivery),
             has_question: self.has_question,
+            has_heartbeat: self.dispatch.last_heartbeat_at.is_some(),
             activity: self.live.as_ref().map(|live| live.activity.as_str()),
             quiet_ms,
         }

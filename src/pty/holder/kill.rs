@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 /// Processes that cannot be killed (stuck in the kernel) are given up after this much more.
 const AFTERMATH: Duration = Duration::from_secs(2);
 
+/// How often a session that is being ended is looked at.
+const TURN: Duration = Duration::from_millis(20);
+
 /// An ongoing kill.
 pub(super) struct Kill {
     began: Instant,
@@ -48,6 +51,28 @@ impl Kill {
         }
         elapsed > self.grace + AFTERMATH
     }
+}
+
+/// Ends what is left of the session of `child_pid`, whose holder is gone: nobody else would, and a program
+/// without its terminal would work on unseen. Blocks until that is done, `grace` and two seconds at most.
+pub fn end_session(child_pid: u32, grace: Duration) {
+    let mut kill = Kill::new(child_pid, grace);
+    // The child is one of its session, so its own end needs no asking after.
+    while !kill.advance(true) {
+        std::thread::sleep(TURN);
+    }
+}
+
+/// Whether a process of the session of `child_pid` still runs that was started in this terminal. The
+/// number alone proves nothing: after a restart of the machine it is somebody else's. Only Linux can tell.
+pub fn is_session_of(child_pid: u32, terminal: &str) -> bool {
+    let leader = i32::try_from(child_pid).ok().and_then(Pid::from_raw);
+    let mark = format!("ORCA_TERMINAL_HANDLE={terminal}");
+    let is_ours = |member: &Pid| {
+        let environment = std::fs::read(format!("/proc/{}/environ", member.as_raw_nonzero()));
+        environment.is_ok_and(|text| text.split(|byte| *byte == 0).any(|entry| entry == mark.as_bytes()))
+    };
+    leader.map(session_members).unwrap_or_default().iter().any(is_ours)
 }
 
 /// The living processes in the session that `leader` leads or led, from `/proc`.

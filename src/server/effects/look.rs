@@ -37,8 +37,9 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
     }
 }
 
-fn body(error: GitError) -> ErrorBody {
-    ErrorBody::new(error.code(), error.to_string()).next_step(error.next_step())
+pub(super) fn body(error: GitError) -> ErrorBody {
+    let body = ErrorBody::new(error.code(), error.to_string());
+    error.next_step().into_iter().fold(body, ErrorBody::next_step)
 }
 
 fn see_trees(trees: &[Tree]) -> std::collections::BTreeMap<String, GitRow> {

@@ -77,6 +77,12 @@ impl Effects {
     /// An effect is wanted no more: it has its outcome, or whoever wanted it was given up.
     pub fn forget(&self, id: &str) {
         lock(&self.open).remove(id);
+        worktree::forget(&self.terminals, id);
+    }
+
+    /// Lets go of what effects kept that are over; `open` are the others.
+    pub fn sweep(&self, open: &[OpenEffect]) {
+        worktree::sweep(&self.terminals, |id| open.iter().any(|open| open.id.as_str() == id));
     }
 
     fn run(&self, open: &OpenEffect, terminal: Option<Terminal>) -> Outcome {

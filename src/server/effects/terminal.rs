@@ -81,6 +81,9 @@ fn write_brief(path: &Path, text: &str) -> std::io::Result<()> {
 pub(super) fn close(terminals: &Terminals, row: &Terminal) -> Outcome {
     let incarnation = row.incarnation.to_string();
     let Some(pane) = terminals.pane(&row.id) else {
+        if row.end.is_none() && terminals.is_held(&row.id) {
+            return Outcome::Unknown { message: String::from("the terminal's holder does not answer") };
+        }
         return Outcome::TerminalClosed {
             end: row.end.clone(),
             archive: terminals.archive(&row.id, &incarnation, None).to_owned(),

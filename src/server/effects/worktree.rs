@@ -5,6 +5,7 @@ use super::WorktreePlaces;
 use super::project::{self, NotArchived};
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
+use crate::base::report::OrLog as _;
 use crate::git::name::{PlanRequest, plan};
 use crate::git::refs::resolve_base;
 use crate::git::worktree::{AddRequest, NewBranch, RemoveRequest, add};
@@ -12,10 +13,12 @@ use crate::git::{self, GitError};
 use crate::model::effect::{ArchiveWish, CreateWorktree, NewCheckout, Outcome, RemoveWorktree};
 use crate::model::setup::Project;
 use crate::proto::error::ErrorBody;
+use crate::server::pane::lock;
 use crate::server::peer;
 use crate::server::terminals::Terminals;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How long the end of closed terminals is waited for.
@@ -33,6 +36,10 @@ struct Decided {
     is_old_branch: bool,
 }
 
+/// One worktree at a time gets its name and is made: whoever looked for a free name meanwhile would be
+/// given the same, and two agents would work in one folder.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// Makes the branch and the checkout.
 pub(super) fn create(
     places: &WorktreePlaces,
@@ -41,6 +48,7 @@ pub(super) fn create(
     wish: &CreateWorktree,
 ) -> Outcome {
     let note = note(terminals, effect);
+    let turn = lock(&TURN);
     let outcome = decide(places, &note, wish).and_then(|decided| {
         let request = AddRequest {
             repo: Path::new(&wish.repo_path),
@@ -53,6 +61,7 @@ pub(super) fn create(
             },
         };
         let added = add(&request)?;
+        drop(turn);
         let project = project::at(&added.path, &decided.base_ref, &added.head);
         let warnings = project.furnish(Path::new(&wish.repo_path), &added.path);
         Ok(Outcome::WorktreeCreated(NewCheckout {
@@ -71,7 +80,30 @@ pub(super) fn create(
 
 /// Where an effect keeps what a second run has to know.
 fn note(terminals: &Terminals, effect: &str) -> PathBuf {
-    terminals.state_dir().root().join("terminals").join(format!("{effect}.json"))
+    notes(terminals).join(format!("{effect}.json"))
+}
+
+fn notes(terminals: &Terminals) -> PathBuf {
+    terminals.state_dir().root().join("terminals")
+}
+
+/// The effect is over and will not run again.
+pub(super) fn forget(terminals: &Terminals, effect: &str) {
+    drop(std::fs::remove_file(note(terminals, effect))); // most effects keep none
+}
+
+/// Removes the notes of effects that are over: an earlier server died before it did.
+pub(super) fn sweep(terminals: &Terminals, is_open: impl Fn(&str) -> bool) {
+    for path in noted(&notes(terminals)) {
+        if path.file_stem().and_then(|name| name.to_str()).is_some_and(|effect| !is_open(effect)) {
+            std::fs::remove_file(&path).or_log("remove the note of an effect that is over");
+        }
+    }
+}
+
+fn noted(notes: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(notes).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "json")).collect()
 }
 
 /// Runs the archive script, unless an earlier run of this effect did. A failure stops the removal; where
@@ -107,8 +139,8 @@ fn archive_once(
 }
 
 fn failed(error: &GitError) -> Outcome {
-    let message = format!("{error} {}", error.next_step());
-    Outcome::Failed { code: error.code().to_string(), message: message.trim().to_owned() }
+    let next = error.next_step().map(|step| format!(" Next: {step}")).unwrap_or_default();
+    Outcome::Failed { code: error.code().to_string(), message: format!("{error}{next}") }
 }
 
 /// Removes a worktree, once the terminals that are being closed for it have ended.
@@ -152,28 +184,36 @@ pub(super) fn remove(effect: &str, terminals: &Terminals, wish: &RemoveWorktree)
 
 /// What the `orca.yaml` of this worktree would say, or why git cannot make it now. Changes nothing.
 pub(super) fn foresee(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Project, ErrorBody> {
-    let decided = plan_for(places, wish).map_err(|error| {
-        ErrorBody::new(error.code(), error.to_string())
-            .with("effectsApplied", false)
-            .next_step(error.next_step())
-    })?;
+    let decided = plan_for(places, wish, &[])
+        .map_err(|error| super::look::body(error).with("effectsApplied", false))?;
     let repo = Path::new(&wish.repo_path);
     Ok(project::at(repo, &decided.base_ref, &decided.base_commit).model())
 }
 
 /// The name that was decided before a crash, else one that is free now.
 fn decide(places: &WorktreePlaces, note: &Path, wish: &CreateWorktree) -> Result<Decided, GitError> {
-    let known = std::fs::read(note).ok().and_then(|bytes| serde_json::from_slice::<Decided>(&bytes).ok());
-    if let Some(decided) = known {
+    if let Some(decided) = decided(note) {
         return Ok(decided);
     }
-    let decided = plan_for(places, wish)?;
+    // What was decided before a crash is made again in any order; nobody else may have its name.
+    let others = noted(note.parent().unwrap_or(note));
+    let promised: Vec<_> =
+        others.iter().filter_map(|other| decided(other)).map(|other| (other.path, other.branch)).collect();
+    let decided = plan_for(places, wish, &promised)?;
     // Without the note a crash at just this point costs a second name, no more.
     drop(std::fs::write(note, serde_json::to_vec(&decided).unwrap_or_default()));
     Ok(decided)
 }
 
-fn plan_for(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Decided, GitError> {
+fn decided(note: &Path) -> Option<Decided> {
+    serde_json::from_slice(&std::fs::read(note).ok()?).ok()
+}
+
+fn plan_for(
+    places: &WorktreePlaces,
+    wish: &CreateWorktree,
+    promised: &[(PathBuf, String)],
+) -> Result<Decided, GitError> {
     let repo = Path::new(&wish.repo_path);
     git::discover(repo)?;
     let base = resolve_base(repo, wish.base.as_deref())?;
@@ -185,6 +225,7 @@ fn plan_for(places: &WorktreePlaces, wish: &CreateWorktree) -> Result<Decided, G
         layout: &places.layout,
         prefix: &places.prefix,
         branch: wish.branch.as_deref(),
+        promised,
     })?;
     let is_old_branch = wish.branch.is_some() && git::refs::has_branch(repo, &planned.branch)?;
     Ok(Decided {

@@ -199,11 +199,13 @@ fn task_rows(model: &Model, task: &TaskRow, rows: &mut Vec<BoardRow>) {
     let mut second = Line::new().then("  ", Role::Quiet).then(mark.word, mark.role);
     if let Some(attempt) = attempt {
         second = second.then(format!(" · #{}", attempt.attempt), Role::Quiet);
-        if let Some(agent) = facts::agent_of(mirror, &attempt.id) {
-            second = second.then(format!(" · {}", text::one_line(agent)), Role::Quiet);
-        }
-        if let Some(branch) = branch_of(model, attempt) {
-            second = second.then(format!(" · {branch}"), Role::Quiet);
+        // Whoever starts it again wants to know how it ended, not where it was.
+        let ended = attempt.last_failure.as_deref().filter(|_| !attempt.status.is_active());
+        let agent = facts::agent_of(mirror, &attempt.id).map(text::one_line);
+        let place = [agent, branch_of(model, attempt)];
+        let facts = ended.map_or(place, |why| [Some(text::one_line(why)), None]);
+        for fact in facts.into_iter().flatten() {
+            second = second.then(format!(" · {fact}"), Role::Quiet);
         }
     }
     rows.push(BoardRow { line: second, target: None, is_continued: true });

@@ -1,7 +1,10 @@
 //! Each screen in interesting states, as text. Read the snapshots, do not just accept them.
 
 use crate::base::grid::Link;
+use crate::base::id::TaskId;
 use crate::base::size::TermSize;
+use crate::model::dispatch::Termination;
+use crate::proto::event::RowView;
 use crate::pty::snapshot::PaneRows;
 use crate::pty::term::{Term, TermConfig};
 use crate::tui::canvas::{Canvas, Extra};
@@ -61,6 +64,29 @@ fn the_pages() {
     let mut desk = Desk::team(80, 24);
     desk.keys("ctrl+b o ctrl+b x");
     check("confirm_80x24", &desk);
+}
+
+#[test]
+fn a_lost_attempt_needs_the_person_who_coordinates() {
+    let lost = |coordinator: &str| {
+        let mut change = crate::tui::testing::snapshot();
+        for row in &mut change.rows {
+            match row {
+                RowView::Run(run) => run.coordinator_handle = Some(coordinator.to_owned()),
+                RowView::Dispatch(row) if row.id.as_str() == "ctx_000000000006" => {
+                    row.task_id = TaskId::parse("task_000000000007").unwrap();
+                    row.termination_reason = Some(Termination::Lost);
+                }
+                _ => {}
+            }
+        }
+        let mut desk = Desk::empty(80, 24);
+        desk.take(Msg::Server(crate::proto::screen::ServerFrame::Change(Box::new(change))));
+        let list = desk.model.attention();
+        list.into_iter().filter(|item| item.mark.word == "lost").map(|item| item.text).collect::<Vec<_>>()
+    };
+    assert_eq!(lost("user"), ["Tidy imports: exited with status 2"]);
+    assert!(lost("term_000000000009").is_empty());
 }
 
 #[test]

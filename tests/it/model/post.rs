@@ -44,7 +44,7 @@ impl Model {
         outcome: &'static str,
     ) -> Result<Report, Code> {
         let (speaker, is_proved) = self.speaker(who, proof, named);
-        if who == Who::User && !is_proved {
+        if who == Who::User && proof == Proof::None {
             return Err("no_active_sender_terminal");
         }
         let run = self.tasks[self.attempts[named].task].run;
@@ -128,7 +128,7 @@ impl Model {
 
     pub fn heartbeat(&mut self, who: Who, proof: Proof, named: usize) -> Result<Report, Code> {
         let (speaker, is_proved) = self.speaker(who, proof, named);
-        if who == Who::User && !is_proved {
+        if who == Who::User && proof == Proof::None {
             return Err("no_active_sender_terminal");
         }
         let run = self.tasks[self.attempts[named].task].run;

@@ -137,7 +137,12 @@ impl Model {
             self.tasks[task].result = "hand";
         }
         match (from == "completed", to == "completed") {
-            (false, true) => self.promote(task),
+            (false, true) => {
+                for gate in self.gates.iter_mut().filter(|gate| gate.task == task) {
+                    gate.resolution.get_or_insert_with(|| String::from("its task was completed"));
+                }
+                self.promote(task);
+            }
             (true, false) => self.demote(task),
             _ => {}
         }

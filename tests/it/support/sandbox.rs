@@ -185,8 +185,13 @@ impl Drop for Sandbox {
 
 /// Sends SIGKILL to a process that the test knows.
 pub fn kill(pid: u32) {
+    signal(pid, rustix::process::Signal::KILL);
+}
+
+/// Sends a signal to a process that the test knows.
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
 }
 
 /// Whether a process is there and no zombie.

@@ -52,6 +52,8 @@ fn agents() -> Presets {
 pub struct SetWorld {
     pub waiters: BTreeSet<RunId>,
     pub missing: Vec<String>,
+    /// The branch of every folder, where it is another than its row says.
+    pub branch: Option<String>,
     pub live: BTreeMap<TerminalId, LiveFacts>,
     pub output: BTreeMap<TerminalId, OutputPage>,
     /// What git says to the next wish for a worktree.
@@ -67,6 +69,9 @@ impl Living for SetWorld {
     }
     fn missing_files(&self, _root: &str, files: &[String]) -> Vec<String> {
         files.iter().filter(|file| self.missing.contains(file)).cloned().collect()
+    }
+    fn branch(&self, _folder: &str) -> Option<String> {
+        self.branch.clone()
     }
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.live.get(terminal).cloned()

@@ -12,6 +12,7 @@ use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{ServerStop, Status, StatusGet, Stopping};
+use crate::tui::msg::Left;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -113,7 +114,11 @@ impl Desk<'_> {
             editor: self.environment.editor.clone(),
         };
         match crate::tui::run(&find::Place::of(self.environment), options) {
-            Ok(()) => 0,
+            Ok(Left::Detached) => 0,
+            Ok(Left::Stopped) => {
+                self.out.talk("the server was stopped, and every terminal with it");
+                0
+            }
             Err(error) => fail_local(error, self.is_json, &mut self.out),
         }
     }

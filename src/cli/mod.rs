@@ -17,6 +17,7 @@ use crate::client::find::Place;
 use crate::config::env::Environment;
 use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
+use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, Parser, Subcommand};
 use out::Out;
@@ -58,10 +59,10 @@ pub struct Orca {
     #[arg(short = 'v', short_alias = 'V', long, action = ArgAction::Version)]
     pub version: Option<bool>,
     /// Another server; not offered yet.
-    #[arg(long, global = true, hide = true, value_name = "NAME")]
+    #[arg(long, global = true, hide = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     pub environment: Option<String>,
     /// The same by its pairing code.
-    #[arg(long, global = true, hide = true, value_name = "CODE")]
+    #[arg(long, global = true, hide = true, value_name = "CODE", value_parser = NonEmptyStringValueParser::new())]
     pub pairing_code: Option<String>,
     #[command(subcommand)]
     pub command: Command,

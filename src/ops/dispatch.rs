@@ -155,7 +155,15 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     if call.is_dry_run {
         let new =
             NewAttempt { depth, creator: &caller, retry_of: None, terminal: None, is_supervised: false };
-        return preview(cx, &run, &tried, call.to.as_deref(), new);
+        let terminal = call.to.as_deref().map(|to| caller::named_terminal(cx, to)).transpose()?;
+        let preamble = Some(preview(cx, &run, &tried, "ctx_dryrun", new, terminal.as_ref())?);
+        return reply(&Dispatched {
+            dispatch: None,
+            injected: false,
+            dry_run: true,
+            preamble,
+            warning: None,
+        });
     }
     let Some(to) = call.to.as_deref() else {
         return Err(invalid("dispatch needs --to, the handle of a terminal; only --dry-run goes without."));
@@ -211,29 +219,39 @@ fn preview(
     cx: &Cx<'_>,
     run: &Run,
     task: &Task,
-    to: Option<&str>,
+    id: &str,
     new: NewAttempt<'_>,
-) -> Result<Answer, OpError> {
-    let terminal = to.map(|to| caller::named_terminal(cx, to)).transpose()?;
-    let dispatch = row(cx.now, task, new, DispatchId::parse("ctx_preview")?, String::from("preview"));
-    let handle = terminal.as_ref().map_or("term_preview", |terminal| terminal.id.as_str());
-    let agent = terminal.as_ref().and_then(|terminal| terminal.agent.as_deref());
-    let preamble = Some(worker::brief(cx, run, task, &dispatch, handle, agent)?);
-    reply(&Dispatched { dispatch: None, injected: false, dry_run: true, preamble, warning: None })
+    terminal: Option<&Terminal>,
+) -> Result<String, OpError> {
+    let dispatch = row(cx.now, task, new, DispatchId::parse(id)?, String::from("preview"));
+    let handle = terminal.map_or("term_preview", |terminal| terminal.id.as_str());
+    let agent = terminal.and_then(|terminal| terminal.agent.as_deref());
+    worker::brief(cx, run, task, &dispatch, handle, agent)
 }
 
 /// `dispatch-show`.
 pub fn show(cx: &mut Cx<'_>, call: DispatchShow) -> Result<Answer, OpError> {
     let named = task::named(cx, None, &call.task)?;
     let newest = cx.tx.last::<Dispatch>("task", named.id.as_str())?;
+    let run = caller::named_run(cx, named.run_id.as_str())?;
     let preamble = match (&newest, call.is_preamble) {
         (Some(dispatch), true) => {
-            let run = caller::named_run(cx, named.run_id.as_str())?;
             let handle = dispatch.assignee_handle.as_ref().map_or("term_preview", |handle| handle.as_str());
             let agent = worker::worker_of(cx, dispatch)?.and_then(|worker| worker.start_options.agent);
             Some(worker::brief(cx, &run, &named, dispatch, handle, agent.as_deref())?)
         }
-        (_, _) => None,
+        (None, true) => {
+            let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+            let new = NewAttempt {
+                depth: plan::child_depth(caller.dispatch.as_ref()),
+                creator: &caller,
+                retry_of: None,
+                terminal: None,
+                is_supervised: true,
+            };
+            Some(preview(cx, &run, &named, "ctx_preview", new, None)?)
+        }
+        (_, false) => None,
     };
     let history = call.is_history.then(|| timeline::of_task(cx, &named)).transpose()?;
     reply(&DispatchShown { dispatch: newest.as_ref().map(DispatchRow::from), preamble, history })

@@ -129,19 +129,25 @@ fn in_run(cx: &Cx<'_>, run: &RunId, id: &str, flag: &str) -> Result<Task, OpErro
 
 /// The Task with this id in the Run; what every verb with `--task` begins with.
 pub fn named(cx: &Cx<'_>, run: Option<&RunId>, id: &str) -> Result<Task, OpError> {
-    let found = match TaskId::parse(id) {
-        Ok(id) => cx.tx.get::<Task>(id.as_str())?.filter(|task| run.is_none_or(|run| task.run_id == *run)),
-        Err(_) => None,
-    };
-    found.ok_or_else(|| {
-        let shown = text::cut_chars(&text::one_line(id), 60);
-        let place = run.map(|run| format!(" of {run}")).unwrap_or_default();
-        refuse(ErrorCode::TaskNotFound, format!("No task{place} has the id {shown:?}."))
-            .with("taskId", shown)
-            .with("runId", run)
-            .next_step("orca orchestration task-list --json")
-            .into()
-    })
+    let found = find(cx, id)?.filter(|task| run.is_none_or(|run| task.run_id == *run));
+    found.ok_or_else(|| missing(run, id))
+}
+
+fn find(cx: &Cx<'_>, id: &str) -> Result<Option<Task>, OpError> {
+    match TaskId::parse(id) {
+        Ok(id) => Ok(cx.tx.get::<Task>(id.as_str())?),
+        Err(_) => Ok(None),
+    }
+}
+
+fn missing(run: Option<&RunId>, id: &str) -> OpError {
+    let shown = text::cut_chars(&text::one_line(id), 60);
+    let place = run.map(|run| format!(" of {run}")).unwrap_or_default();
+    refuse(ErrorCode::TaskNotFound, format!("No task{place} has the id {shown:?}."))
+        .with("taskId", shown)
+        .with("runId", run)
+        .next_step("orca orchestration task-list --json")
+        .into()
 }
 
 /// `task-list`, oldest first.
@@ -203,7 +209,9 @@ pub fn update(cx: &mut Cx<'_>, call: TaskUpdate) -> Result<Answer, OpError> {
 /// The Task with this id in the Run that the caller may change; the person may name a Task of any Run
 /// without naming the Run.
 pub fn of_caller(cx: &Cx<'_>, caller: &Caller, run: Option<&str>, id: &str) -> Result<(Run, Task), OpError> {
-    let task = named(cx, None, id)?;
+    let Some(task) = find(cx, id)? else {
+        return Err(missing(caller::bound_run(cx, caller)?.map(|run| run.id).as_ref(), id));
+    };
     let owner = caller.terminal.is_none().then(|| task.run_id.as_str());
     let run = caller::run_to_change(cx, caller, run.or(owner))?;
     let task = named(cx, Some(&run.id), id)?;

@@ -99,6 +99,10 @@ pub struct ViewPane {
     pub size: TermSize,
 }
 
+/// The reason of a server that a person ended with all terminals: a screen that came back would start
+/// the next one.
+pub const STOPPED: &str = "stop";
+
 /// From the server to a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind", content = "body")]
@@ -145,7 +149,7 @@ pub enum ServerFrame {
     Keepalive {
         id: String,
     },
-    /// The server goes away (`restart`, `stop`); the client may attach to the next one.
+    /// The server goes away; unless it was [`STOPPED`] the client may attach to the next one.
     Closing {
         reason: String,
     },

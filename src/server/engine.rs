@@ -33,6 +33,7 @@ use crate::ops::error::{OpError, store_body};
 use crate::ops::invariants;
 use crate::ops::mail::spooled;
 use crate::proto::error::ErrorBody;
+use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
 use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
@@ -560,7 +561,7 @@ impl Engine {
 
     fn end(mut self, ended: Ended) -> Ended {
         let reason = match ended {
-            Ended::Stopped => "stop",
+            Ended::Stopped => STOPPED,
             Ended::Restarting => "restart",
             Ended::Failed => "the disk refused to store anything",
         };

@@ -41,7 +41,8 @@ impl Guest {
         self.preset.as_ref()
     }
 
-    /// Looks at the foreground of a terminal whose own process is `shell`.
+    /// Looks at the foreground of a terminal whose own process is `shell`; a shell that was given a command
+    /// becomes it, or runs it in its own process group.
     pub fn look(&mut self, master: impl AsFd, shell: u32, presets: &Presets) -> Change {
         let leader = rustix::termios::tcgetpgrp(master).ok();
         let leader = leader.and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
@@ -51,7 +52,8 @@ impl Guest {
             return Change::Same;
         }
         self.n_looks += 1;
-        let found = leader.filter(|leader| *leader != shell).and_then(|leader| agent_of(leader, presets));
+        let group = leader.filter(|leader| *leader == shell);
+        let found = leader.and_then(|leader| agent_of(leader, group, presets));
         if found.map(|preset| &preset.id) == self.preset.as_ref().map(|preset| &preset.id) {
             return Change::Same;
         }
@@ -60,21 +62,29 @@ impl Guest {
     }
 }
 
-/// The agent that a process or one of its children is.
-fn agent_of(leader: u32, presets: &Presets) -> Option<&Preset> {
+/// The agent that a process or one of its children is; with a `group`, one of those in that process group,
+/// for what else a shell started is in the background.
+fn agent_of(leader: u32, group: Option<u32>, presets: &Presets) -> Option<&Preset> {
     let mut level = vec![leader];
     for _ in 0..MAX_DEPTH {
         let found = level.iter().find_map(|pid| presets.by_process(&name_of(*pid)?, &argv_of(*pid)));
         if found.is_some() {
             return found;
         }
-        level = level.iter().flat_map(|pid| children_of(*pid)).take(MAX_PROCESSES).collect();
+        let is_near = |pid: &u32| group.is_none() || group_of(*pid) == group;
+        level = level.iter().flat_map(|pid| children_of(*pid)).filter(is_near).take(MAX_PROCESSES).collect();
     }
     None
 }
 
 fn name_of(pid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).ok().map(|name| name.trim_end().to_owned())
+}
+
+fn group_of(pid: u32) -> Option<u32> {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).ok()?);
+    let group = rustix::process::getpgid(pid).ok()?;
+    u32::try_from(group.as_raw_nonzero().get()).ok()
 }
 
 fn argv_of(pid: u32) -> Vec<String> {
@@ -107,7 +117,7 @@ mod tests {
         std::fs::write(&script, "read line\n").unwrap();
         let check = |program: &str, args: &[&str], expected: Option<&str>| {
             let mut child = Command::new(program).args(args).stdin(Stdio::piped()).spawn().unwrap();
-            let agent = || agent_of(child.id(), &presets).map(|preset| preset.id.clone());
+            let agent = || agent_of(child.id(), None, &presets).map(|preset| preset.id.clone());
             // The child becomes its program a little after it was started.
             let began = std::time::Instant::now();
             while agent().as_deref() != expected && began.elapsed().as_secs() < 10 {

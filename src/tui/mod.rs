@@ -38,7 +38,7 @@ use crate::proto::error::ErrorBody;
 use crate::proto::screen::HostFacts;
 use clipboard::Porter;
 use model::{Model, Options};
-use msg::{Cmd, Msg};
+use msg::{Cmd, Left, Msg};
 use pace::Pace;
 use paint::Painter;
 use stale::Stale;
@@ -64,7 +64,7 @@ const INPUT_QUEUE: usize = 1_024;
 ///
 /// # Errors
 /// Not a terminal; or no server could be reached at the start. The terminal is given back.
-pub fn run(place: &Place, options: Options) -> Result<(), ErrorBody> {
+pub fn run(place: &Place, options: Options) -> Result<Left, ErrorBody> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(ErrorBody::new(ErrorCode::InvalidArgument, "The screen needs a terminal.")
             .next_step("orca status --json")
@@ -83,7 +83,7 @@ fn broken(doing: &str, error: &std::io::Error) -> ErrorBody {
     ErrorBody::new(ErrorCode::RuntimeError, format!("Could not {doing}: {error}."))
 }
 
-async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
+async fn attached(place: &Place, options: Options) -> Result<Left, ErrorBody> {
     let stream = Stream::attach(place, HostFacts::default()).await?;
     let is_mouse_on = options.config.screen.is_mouse_on;
     let host = host::Host::take(is_mouse_on).map_err(|error| broken("take over the terminal", &error))?;
@@ -97,8 +97,9 @@ async fn attached(place: &Place, options: Options) -> Result<(), ErrorBody> {
     let scratch = place.dir.scratch();
     let painter = Painter::default();
     let link = Link::Up(stream);
-    let mut screen = Screen { host, painter, model, link, porter, input, typist, scratch, is_over: false };
-    screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))
+    let mut screen = Screen { host, painter, model, link, porter, input, typist, scratch, left: None };
+    screen.run(place).await.map_err(|error| broken("draw on the terminal", &error))?;
+    Ok(screen.left.unwrap_or(Left::Detached))
 }
 
 struct Screen {
@@ -111,7 +112,8 @@ struct Screen {
     typist: Arc<Typist>,
     /// The folder of texts for the editor.
     scratch: PathBuf,
-    is_over: bool,
+    /// Set once it is over.
+    left: Option<Left>,
 }
 
 impl Screen {
@@ -129,7 +131,7 @@ impl Screen {
         // Set from a key until the next picture of its pane, which shows it most likely.
         let mut is_echo_due = false;
         self.take(Msg::Tick(Clock::System.now()))?;
-        while !self.is_over {
+        while self.left.is_none() {
             let is_stale = self.model.stale != Stale::Nothing;
             let wait = if is_stale { pace.may_draw_at() } else { tick_at };
             let msg = tokio::select! {
@@ -229,7 +231,7 @@ impl Screen {
                 Cmd::Redraw => self.painter.forget(),
                 Cmd::Mouse(is_ours) => self.host.set_mouse(is_ours)?,
                 Cmd::KeyReleases(is_wanted) => self.host.set_key_releases(is_wanted)?,
-                Cmd::Quit => self.is_over = true,
+                Cmd::Quit(left) => self.left = Some(left),
             }
         }
         Ok(())

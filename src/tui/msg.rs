@@ -54,6 +54,15 @@ pub enum Cmd {
     Mouse(bool),
     /// Ask the host for key releases, or no more.
     KeyReleases(bool),
-    /// Leave; everything keeps running.
-    Quit,
+    /// Leave the screen.
+    Quit(Left),
+}
+
+/// Why a screen is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// The person went, or their terminal did; everything keeps running.
+    Detached,
+    /// The server was stopped, and every terminal with it.
+    Stopped,
 }

@@ -16,7 +16,7 @@ use super::clipboard::Outcome;
 use super::copy::order::Order;
 use super::keys::Scope;
 use super::model::{CallPurpose, Link, Modal, Model};
-use super::msg::{Cmd, Msg};
+use super::msg::{Cmd, Left, Msg};
 use super::stale::Stale;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
@@ -330,7 +330,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         Action::SendPrefix => send_prefix(model),
         Action::SendShiftEnter => send_shift_enter(model),
         Action::Redraw => vec![Cmd::Redraw],
-        Action::Detach => vec![Cmd::Quit],
+        Action::Detach => vec![Cmd::Quit(Left::Detached)],
         // Only meant inside the screens, which take them before this.
         Action::Up
         | Action::Down

@@ -1,5 +1,6 @@
 //! What a transcript cannot say about mail: sizes, hostile text, files, one waiter, keepalive lines.
 
+use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::clock::Timestamp;
 use orca::base::id::{RunId, TerminalId};
@@ -51,6 +52,28 @@ fn ask(world: &mut World, sender: Option<&str>, method: &str, params: Value) -> 
 
 fn send(world: &mut World, to: &str, subject: &str, body: &str) -> Result<Value, ErrorBody> {
     ask(world, None, "send", json!({"to": to, "subject": subject, "body": body}))
+}
+
+#[test]
+fn every_command_of_a_brief_works_as_it_stands() {
+    let (mut world, dispatch) = team();
+    let shown = ask(&mut world, None, "workerShow", json!({"dispatch": dispatch})).unwrap();
+    let task = shown["dispatch"]["task_id"].as_str().unwrap();
+    let printed = world.run(&words(&format!("orca orchestration dispatch-show --task {task} --preamble")));
+    let is_command = |line: &&str| line.starts_with("/bin/orca ");
+    let mut lines: Vec<&str> = printed.stdout.lines().filter(is_command).collect();
+    assert_eq!(lines.len(), 5, "{}", printed.stdout);
+    // The report ends the attempt, so it goes last.
+    lines.rotate_left(1);
+    for line in lines {
+        let printed = world.run(&words(&line.replacen("/bin/orca", "orca", 1)));
+        let is_waiting = line.contains(" ask ") && printed.stderr.contains("waits");
+        assert!(printed.code == 0 || is_waiting, "{line}\n{printed:?}");
+    }
+    assert_eq!(
+        ask(&mut world, None, "workerShow", json!({"dispatch": dispatch})).unwrap()["worker"]["state"],
+        "succeeded"
+    );
 }
 
 fn ids(reply: &Value) -> Vec<&str> {

@@ -170,6 +170,17 @@ fn a_server_that_dies_is_found_again_under_an_open_screen() {
 }
 
 #[test]
+fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    sandbox.ask(&["server", "stop", "--force"]);
+    screen.wait_for_end();
+    screen.wait_for("the server was stopped");
+    assert_eq!(sandbox.ask(&["status"])["app"]["running"], false);
+}
+
+#[test]
 fn a_question_is_on_the_screen_whatever_the_mailbox_does_and_a_task_shows_what_was_before() {
     let sandbox = Sandbox::with_repo();
     sandbox.ask(&["orchestration", "run-create", "--objective", "try it"]);

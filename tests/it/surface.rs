@@ -122,6 +122,8 @@ fn a_schema_is_found_with_and_without_its_group() {
     jsonschema::meta::validate(&all).unwrap();
     assert!(all["$defs"]["orchestration.task-list"].is_object());
     assert_eq!(run(&mut world, "orca schema list").code, 1);
+    // The whole name is meant, though `server status` ends with the same word.
+    assert_eq!(run(&mut world, "orca schema status").code, 0);
 }
 
 /// Guide and command line, for each line that a guide or the readme shows.

@@ -75,6 +75,25 @@ fn an_agent_that_a_person_started_in_a_shell_is_typed_to_like_one_of_ours() {
 }
 
 #[test]
+fn an_agent_that_is_the_command_of_a_terminal_is_recognised() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.set_agent("mine", "command = [\"mine\"]\nprompt = \"paste\"\n");
+    let script = sandbox.scratch().join("mine");
+    std::fs::write(&script, AGENT).unwrap();
+    // The shell becomes the first; it runs the second as its child, in its own process group.
+    for command in [format!("exec bash {}", script.display()), format!("bash {}; true", script.display())] {
+        let created = sandbox.ask(&["terminal", "create", "--command", &command]);
+        let handle = created["terminal"]["handle"].as_str().unwrap().to_owned();
+        until(
+            || (sandbox.terminal(&handle)["agentIdentity"] == "mine").then_some(()),
+            || format!("{command}\n{}\n{}", sandbox.terminal(&handle), sandbox.log()),
+        );
+        let wait = ["terminal", "wait", "--terminal", &handle, "--for", "tui-idle"];
+        assert_eq!(sandbox.envelope(&wait)["result"]["wait"]["satisfied"], true);
+    }
+}
+
+#[test]
 fn a_wait_tells_how_a_process_ended_and_reading_goes_on_from_a_cursor() {
     let sandbox = Sandbox::new();
     let created = sandbox.ask(&["terminal", "create", "--command", "seq 1 9; read x; exit 3"]);

@@ -97,7 +97,7 @@ pub struct DispatchShowArgs {
     /// The task.
     #[arg(long)]
     task: String,
-    /// Show the brief as the worker gets it.
+    /// Show the brief as the worker gets it; before the first attempt, as one would.
     #[arg(long)]
     preamble: bool,
     /// Show every attempt and what happened.

@@ -48,9 +48,9 @@ pub struct ProofArg {
     after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
 )]
 pub struct SendArgs {
-    /// One line that says what it is about.
+    /// One line that says what it is about; only a heartbeat goes without.
     #[arg(long)]
-    subject: String,
+    subject: Option<String>,
     /// The text; at most 1 MiB.
     #[arg(long, conflicts_with = "body_file")]
     body: Option<String>,
@@ -104,6 +104,15 @@ pub struct SendArgs {
 }
 
 impl SendArgs {
+    /// A heartbeat, which is for programs, is about its phase.
+    fn subject(&self) -> Result<String, ErrorBody> {
+        match (&self.subject, self.kind.as_deref()) {
+            (Some(subject), _) => Ok(subject.clone()),
+            (None, Some("heartbeat")) => Ok(self.phase.clone().unwrap_or_else(|| String::from("at work"))),
+            (None, _) => Err(invalid("send needs --subject; only a heartbeat goes without.")),
+        }
+    }
+
     fn payload(&self) -> Result<Option<Value>, ErrorBody> {
         if let Some(text) = &self.payload {
             return serde_json::from_str(text)
@@ -140,7 +149,7 @@ impl Verb for SendArgs {
             to: self.to.clone(),
             run: self.run.run.clone(),
             from: self.from.from.clone(),
-            subject: self.subject.clone(),
+            subject: self.subject()?,
             body: text_or_file("--body-file", self.body.as_deref(), self.body_file.as_deref())?
                 .unwrap_or_default(),
             kind: self.kind.clone(),

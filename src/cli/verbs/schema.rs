@@ -51,9 +51,14 @@ pub fn run(args: &SchemaArgs, is_json: bool, out: &mut Out<'_>) -> u8 {
 
 fn find(wanted: &str) -> Result<Printed, ErrorBody> {
     let verbs: Vec<String> = tree::verbs().iter().map(tree::Verb::name).collect();
-    let known = |name: &&String| name.as_str() == wanted || name.ends_with(&format!(" {wanted}"));
     let shown = cut_chars(&one_line(wanted), 60);
-    match verbs.iter().filter(known).collect::<Vec<_>>()[..] {
+    let whole: Vec<&String> = verbs.iter().filter(|name| name.as_str() == wanted).collect();
+    let known = if whole.is_empty() {
+        verbs.iter().filter(|name| name.ends_with(&format!(" {wanted}"))).collect()
+    } else {
+        whole
+    };
+    match known[..] {
         [name] => {
             let schema = of_verb(name).ok_or_else(|| {
                 invalid(format!("orca {name} prints no JSON document."))

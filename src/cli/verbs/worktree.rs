@@ -1,7 +1,7 @@
 //! Worktree verbs.
 
 use crate::base::text::{one_line, pad};
-use crate::cli::args::{FromArg, RetryArg};
+use crate::cli::args::{FromArg, RetryArg, invalid};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::WorktreeRow;
@@ -122,11 +122,11 @@ pub struct WorktreeCreateArgs {
     /// Show it below none.
     #[arg(long)]
     no_parent: bool,
-    /// Accepted for scripts written for other builds; the screen never changes by itself.
-    #[arg(long, hide = true)]
+    /// Bring the attached screens to its first terminal.
+    #[arg(long)]
     activate: bool,
-    /// The same as --setup run.
-    #[arg(long, hide = true, conflicts_with = "setup")]
+    /// The same as --setup run --activate.
+    #[arg(long, hide = true)]
     run_hooks: bool,
     #[command(flatten)]
     from: FromArg,
@@ -137,12 +137,16 @@ pub struct WorktreeCreateArgs {
 impl Verb for WorktreeCreateArgs {
     type Call = WorktreeCreate;
     fn call(&self) -> Result<WorktreeCreate, ErrorBody> {
+        let setup = self.setup.as_deref().or(self.run_hooks.then_some("run"));
+        if self.run_hooks && setup != Some("run") {
+            return Err(invalid("--run-hooks means --setup run; give one of the two."));
+        }
         Ok(WorktreeCreate {
             name: self.name.clone(),
             repo: self.repo.clone(),
             agent: self.agent.clone(),
             prompt: self.prompt.clone(),
-            setup: self.setup.clone().or_else(|| self.run_hooks.then(|| String::from("run"))),
+            setup: setup.map(str::to_owned),
             agent_startup: self.agent_startup.clone(),
             base_branch: self.base_branch.clone(),
             branch: self.branch.clone(),
@@ -151,7 +155,7 @@ impl Verb for WorktreeCreateArgs {
             display_name: self.display_name.clone(),
             parent_worktree: self.parent_worktree.clone(),
             is_top_level: self.no_parent,
-            is_activated: self.activate,
+            is_activated: self.activate || self.run_hooks,
             from: self.from.from.clone(),
         })
     }

@@ -49,6 +49,7 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
         prompt: call.prompt,
         setup: asked.choice,
         startup: asked.startup,
+        is_activated: call.is_activated,
         worktree_id: None,
         head: None,
         terminal_id: None,

@@ -10,7 +10,7 @@ use crate::model::repo::AgentStartup;
 use crate::model::setup::{Setup, SetupChoice, SetupState};
 use crate::model::terminal::TerminalLife;
 use crate::model::worktree::Worktree;
-use crate::ops::cx::{Answer, Cx, Wait};
+use crate::ops::cx::{Act, Answer, Cx, Wait};
 use crate::ops::error::{OpError, refuse};
 use crate::ops::setup::{self, Asked};
 use crate::ops::terminal::create::{self as new_terminal, NewTerminal};
@@ -33,6 +33,9 @@ pub struct Wanted {
     pub prompt: Option<String>,
     pub setup: SetupChoice,
     pub startup: Option<AgentStartup>,
+    /// The attached screens go to its first terminal.
+    #[serde(default)]
+    pub is_activated: bool,
     /// Set once it stands.
     pub worktree_id: Option<String>,
     pub head: Option<String>,
@@ -146,7 +149,7 @@ fn remembered(cx: &Cx<'_>, id: &EffectId) -> Result<Option<Wanted>, OpError> {
 }
 
 /// The reply, once the terminal was started or is known to wait for a person.
-pub fn answer(cx: &Cx<'_>, effect: &EffectId, then: &Value, wait: Wait) -> Result<Answer, OpError> {
+pub fn answer(cx: &mut Cx<'_>, effect: &EffectId, then: &Value, wait: Wait) -> Result<Answer, OpError> {
     let wanted = match remembered(cx, effect)? {
         Some(wanted) => wanted,
         None => Wanted::read(then)?,
@@ -176,6 +179,9 @@ pub fn answer(cx: &Cx<'_>, effect: &EffectId, then: &Value, wait: Wait) -> Resul
         let why = terminal.title.unwrap_or_default();
         let what = wanted.agent.as_deref().unwrap_or("its shell");
         warnings.push(format!("The worktree stands, but {what} did not start: {why}"));
+    }
+    if let Some(terminal) = wanted.terminal_id.clone().filter(|_| wanted.is_activated) {
+        cx.act(Act::Focus { terminal });
     }
     let mut row = view::worktree(&cx.tx, &worktree)?;
     row.git = Some(GitRow {

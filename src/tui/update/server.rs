@@ -7,13 +7,13 @@ use crate::base::text;
 use crate::config::Clipboard;
 use crate::proto::envelope::Response;
 use crate::proto::event::Change;
-use crate::proto::screen::{ServerFrame, View};
+use crate::proto::screen::{STOPPED, ServerFrame, View};
 use crate::proto::terminal::TerminalCreate;
 use crate::pty::snapshot::{PaneImage, Patch};
 use crate::tui::clipboard::Order;
 use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
-use crate::tui::msg::Cmd;
+use crate::tui::msg::{Cmd, Left};
 use crate::tui::stale::Stale;
 use std::collections::BTreeSet;
 
@@ -36,6 +36,7 @@ pub fn frame(model: &mut Model, frame: ServerFrame) -> Vec<Cmd> {
         ServerFrame::Notice { terminal, text, is_bell } => notice(model, &terminal, &text, is_bell),
         ServerFrame::Focus { terminal } => opened(model, terminal),
         ServerFrame::Keepalive { .. } => Vec::new(),
+        ServerFrame::Closing { reason } if reason == STOPPED => vec![Cmd::Quit(Left::Stopped)],
         ServerFrame::Closing { reason } => lost(model, reason),
     }
 }

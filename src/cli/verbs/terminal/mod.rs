@@ -67,10 +67,12 @@ pub fn run(verb: &Terminal, session: &mut Session<'_>) -> u8 {
 fn line(terminal: &TerminalSummary) -> String {
     let row = &terminal.row;
     let what = row.title.as_deref().or(terminal.agent_identity.as_deref()).unwrap_or("shell");
-    let activity = terminal.live.as_ref().map_or("", |live| live.activity.as_str());
+    // What an ended program was doing is over.
+    let live = terminal.live.as_ref().filter(|_| terminal.connected);
+    let activity = live.map_or("", |live| live.activity.as_str());
     let state = terminal.exit_cause.as_deref().unwrap_or(row.life.as_str());
     format!(
-        "{}  {} {state:<10} {activity:<8} {}",
+        "{}  {} {state:<22} {activity:<8} {}",
         row.handle,
         pad(&cut_width(&one_line(what), 26), 26),
         one_line(&row.worktree_path)

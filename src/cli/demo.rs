@@ -118,6 +118,8 @@ impl Stage {
         let mut command = Command::new(&self.orca);
         command.current_dir(&self.repo).env("ORCA_HOME", self.root.join("state"));
         command.env("XDG_CONFIG_HOME", self.root.join("config"));
+        // What the server keeps in the temporary place goes with the demo.
+        command.env("TMPDIR", &self.root);
         for name in
             ["ORCA_USER_DATA_PATH", "ORCA_TERMINAL_HANDLE", "ORCA_PANE", "ORCA_PANE_KEY", "ORCA_WORKTREE_ID"]
         {

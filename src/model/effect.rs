@@ -20,7 +20,7 @@ pub enum Effect {
     /// Start the process of a terminal whose row holds the launch record.
     SpawnTerminal { terminal_id: TerminalId },
     /// Wait until the agent is ready, paste the brief, press Enter, watch for activity.
-    DeliverPrompt { terminal_id: TerminalId, dispatch_id: DispatchId, text: String, timeout_ms: u64 },
+    DeliverPrompt { terminal_id: TerminalId, text: String, timeout_ms: u64 },
     /// End the process of a terminal and keep its last output readable.
     CloseTerminal { terminal_id: TerminalId },
 }

@@ -18,12 +18,18 @@ use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
 use serde_json::json;
 
+/// How long the prompt of a handoff waits for an agent that says not that it takes text.
+const READY_MS: u64 = 60_000;
+
 /// What came of an effect. An effect that is not open any more had its outcome already.
 pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), OpError> {
     let Some(open) = cx.tx.get::<OpenEffect>(id.as_str())? else { return Ok(()) };
-    if let (Outcome::PromptBlocked { .. }, Some(dispatch)) = (&outcome, &open.dispatch_id) {
+    if let Outcome::PromptBlocked { .. } = &outcome {
         // Not an end: the text still waits, and is typed when the way is free.
-        return chain::delivered(cx, dispatch, PromptDelivery::Blocked);
+        return match &open.dispatch_id {
+            Some(dispatch) => chain::delivered(cx, dispatch, PromptDelivery::Blocked),
+            None => Ok(()),
+        };
     }
     cx.tx.delete::<OpenEffect>(id.as_str())?;
     match open.effect.clone() {
@@ -95,7 +101,9 @@ fn spawn_outcome(
             let shown = terminal.agent.as_deref().unwrap_or("shell");
             cx.emit(fact(EventKind::TerminalStarted, shown, &terminal))?;
             if let Some(text) = open.then.as_ref().and_then(|then| then["paste"].as_str()) {
-                cx.act(super::cx::Act::Prompt { terminal: id.clone(), text: text.to_owned() });
+                let (terminal_id, text) = (id.clone(), text.to_owned());
+                let prompt = Effect::DeliverPrompt { terminal_id, text, timeout_ms: READY_MS };
+                cx.request(prompt, None, None)?;
             }
             match &open.dispatch_id {
                 Some(dispatch) => chain::spawned(cx, dispatch, &terminal),

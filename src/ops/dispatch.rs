@@ -196,7 +196,6 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
     if call.is_inject {
         let effect = Effect::DeliverPrompt {
             terminal_id: terminal.id.clone(),
-            dispatch_id: dispatch.id.clone(),
             text: brief.clone(),
             timeout_ms: INJECT_TIMEOUT_MS,
         };

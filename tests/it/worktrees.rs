@@ -49,6 +49,22 @@ fn removing_ends_what_runs_only_by_force_and_loses_no_commit() {
 }
 
 #[test]
+fn a_handoff_is_typed_when_its_agent_takes_text() {
+    let sandbox = Sandbox::with_repo();
+    let go = sandbox.scratch().join("go");
+    let script = format!("until [ -e '{}' ]; do sleep 0.05; done; echo RE''ADY; read -r line", go.display());
+    let command = Value::from(vec!["sh", "-c", &script]);
+    let preset = format!("command = {command}\nprompt = \"paste\"\n[ready]\nscreen = [\"READY\"]\n");
+    sandbox.set_agent("late", &preset);
+    let handoff = ["--name", "handoff", "--agent", "late", "--prompt", "two\nlines"];
+    let (_, terminal) = create(&sandbox, &handoff);
+    std::fs::write(&go, "").unwrap();
+    sandbox.wait_for_text(&terminal, "two");
+    let read = sandbox.ask(&["terminal", "read", "--terminal", &terminal]);
+    assert_eq!(read["terminal"]["tail"][0], "READY", "{read}");
+}
+
+#[test]
 fn a_forced_removal_ends_its_own_terminals_and_no_other() {
     let sandbox = Sandbox::with_repo();
     let (path, _) = create(&sandbox, &["--name", "w"]);

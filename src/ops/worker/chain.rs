@@ -197,12 +197,7 @@ fn deliver(
     worker.updated_at = cx.now;
     cx.tx.put(&worker)?;
     let timeout_ms = worker.start_options.timeout_ms;
-    let effect = Effect::DeliverPrompt {
-        terminal_id: terminal.id.clone(),
-        dispatch_id: dispatch.id.clone(),
-        text,
-        timeout_ms,
-    };
+    let effect = Effect::DeliverPrompt { terminal_id: terminal.id.clone(), text, timeout_ms };
     cx.request(effect, Some(dispatch.id), None)?;
     Ok(())
 }

@@ -4,8 +4,7 @@ use crate::support::sandbox::Sandbox;
 use crate::support::wait::until;
 
 /// Waits to be told, asks its terminal, and writes nothing more before it has the answer.
-const ASKS: &str =
-    "until [ -e go ]; do sleep 0.02; done; stty raw -echo; printf '\\033[5n'; touch asked; head -c 4 > answer";
+const ASKS: &str = "until [ -e go ]; do sleep 0.02; done; stty raw -echo; printf '\\033[5n'; touch asked; head -c 4 > answer";
 
 #[test]
 fn a_question_without_a_server_is_answered_by_the_next_one() {

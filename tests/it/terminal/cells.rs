@@ -127,7 +127,7 @@ fn entries_of_the_palette_are_drawn_as_the_program_set_them() {
     let page = term.line_page(Some(0), 1, 1 << 20);
     assert_eq!(looks(&page.lines[0]), looks(&rows[0].runs), "history too");
     let mut again = Term::new(term.size(), TermConfig::default());
-    again.process(&term.keyframe());
+    again.restore(&term.keyframe());
     assert_eq!(self::rows(&again)[0].runs[0].style.underline_color, set, "and after a restart of the server");
     for reset in ["\x1b]104;1\x07", "\x1b]4;1;#010203\x07\x1b]104\x07", "\x1b]4;1;#010203\x07\x1bc"] {
         term.process(reset.as_bytes());

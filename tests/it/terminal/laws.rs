@@ -16,9 +16,14 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{TestError, TestRunner};
 use std::cell::Cell;
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 type Law = Result<(), TestCaseError>;
+/// Output, where it is cut, and the size after it.
+type Part = (Bytes, Vec<Index>, Option<TermSize>);
+/// Lines, and the sizes after them.
+type Gust = (Vec<String>, Vec<TermSize>);
 
 fn config(n_cases: u32) -> ProptestConfig {
     ProptestConfig {
@@ -69,7 +74,7 @@ fn sound(term: &mut Term) -> Law {
 }
 
 /// The same output in one piece and in many, resized in between, ends in the same.
-fn cut_anywhere(first: TermSize, parts: &[(Bytes, Vec<Index>, Option<TermSize>)]) -> Law {
+fn cut_anywhere(first: TermSize, parts: &[Part]) -> Law {
     let (mut whole, mut cut) = (term(first), term(first));
     for (Bytes(output), cuts, size) in parts {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut.index(output.len() + 1)).collect();
@@ -180,10 +185,10 @@ fn shown_to_everybody(size: TermSize, story: &[Step]) -> Law {
 }
 
 /// Lines written to the main screen are there once, whole and in order after any resizes.
-fn no_line_is_lost(first: TermSize, parts: &[(Vec<String>, Vec<TermSize>)]) -> Law {
+fn no_line_is_lost(first: TermSize, storm: &[Gust]) -> Law {
     let mut term = term(first);
     let mut expected = Vec::new();
-    for (lines, sizes) in parts {
+    for (lines, sizes) in storm {
         for line in lines {
             let line = format!("{}:{line}", expected.len());
             term.process(format!("{line}\r\n").as_bytes());
@@ -198,12 +203,12 @@ fn no_line_is_lost(first: TermSize, parts: &[(Vec<String>, Vec<TermSize>)]) -> L
     Ok(())
 }
 
-fn parts() -> impl Strategy<Value = Vec<(Bytes, Vec<Index>, Option<TermSize>)>> {
+fn parts() -> impl Strategy<Value = Vec<Part>> {
     let cuts = prop::collection::vec(any::<Index>(), 0..12);
     prop::collection::vec((grammar::output(), cuts, prop::option::weighted(0.3, grammar::size())), 1..5)
 }
 
-fn storm() -> impl Strategy<Value = Vec<(Vec<String>, Vec<TermSize>)>> {
+fn storm() -> impl Strategy<Value = Vec<Gust>> {
     let word = prop::sample::select(vec![
         "word ",
         "日本語",
@@ -244,14 +249,38 @@ fn fuzz_time() -> Duration {
     Duration::from_secs(seconds.unwrap_or(0))
 }
 
+/// No case takes so long unless it hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// The case that is tried now, and since when.
+type Current = Mutex<(Instant, (TermSize, Vec<Part>, Vec<Step>, Vec<Gust>))>;
+
+/// Ends the process with the case that hangs. Lives as long as `current`.
+fn watch(current: Weak<Current>) {
+    while let Some(current) = current.upgrade() {
+        let (since, case) = current.lock().unwrap().clone();
+        if since.elapsed() > PATIENCE {
+            eprintln!("it hangs: {case:#?}");
+            std::process::abort();
+        }
+        drop(current);
+        std::thread::park_timeout(Duration::from_millis(200));
+    }
+}
+
 #[test]
 fn fuzz() {
     let (began, time) = (Instant::now(), fuzz_time());
     let n_cases = Cell::new(0_u64);
+    let current = Arc::new(Current::new((began, Default::default())));
+    let watched = Arc::downgrade(&current);
+    std::thread::spawn(move || watch(watched));
     loop {
         let case = (grammar::size(), parts(), grammar::story(), storm());
-        let outcome = TestRunner::new(config(20)).run(&case, |(size, parts, story, storm)| {
+        let outcome = TestRunner::new(config(20)).run(&case, |case| {
             n_cases.set(n_cases.get() + 1);
+            *current.lock().unwrap() = (Instant::now(), case.clone());
+            let (size, parts, story, storm) = case;
             cut_anywhere(size, &parts)?;
             shown_to_everybody(size, &story)?;
             no_line_is_lost(size, &storm)

@@ -66,7 +66,7 @@ fn every_recorded_agent_is_drawn_without_loss() {
             // The rows of tmux were cut at any blank, ours at spaces.
             let shown = text_of(&term);
             let pairs = (0..32).map(|at| (shown.get(at), recording.tmux.get(at)));
-            let cut = |row: Option<&String>| row.map_or(String::new(), |row| row.trim_end().to_owned());
+            let cut = |row: Option<&String>| row.map(|row| row.trim_end().to_owned()).unwrap_or_default();
             let pairs = pairs.map(|(ours, tmux)| (cut(ours), cut(tmux))).filter(|(ours, tmux)| ours != tmux);
             differing.extend(pairs.map(|pair| format!("{} {n_bytes}: {pair:?}", recording.name)));
             let mut again = Term::new(term.size(), TermConfig::default());

@@ -75,4 +75,4 @@ done
 say "Everything is done"
 "$orca" orchestration task-list
 "$orca" worktree list
-say "The report is in the worktree named report. Ctrl-b d leaves the screen, Ctrl-b ? shows the keys."
+say "The report is in the worktree named report. Ctrl-b ? shows the keys; Ctrl-b d ends the demo and removes it."

@@ -77,6 +77,11 @@ pub fn age(ms: u64) -> String {
     }
 }
 
+/// So many of a thing whose plural takes an s: `1 terminal`, `2 terminals`.
+pub fn counted<N: PartialEq + From<u8> + std::fmt::Display>(count: N, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == N::from(1) { "" } else { "s" })
+}
+
 /// The text with blanks up to `columns` of width; a wider one stays whole.
 pub fn pad(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
@@ -161,6 +166,12 @@ mod tests {
         }
         assert_eq!(duration(5_400_000), "1h 30m");
         assert_eq!(duration(999), "0s");
+    }
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        let shown: Vec<String> = [0_u64, 1, 2].map(|count| counted(count, "screen")).into();
+        assert_eq!(shown, ["0 screens", "1 screen", "2 screens"]);
     }
 
     #[test]

@@ -47,16 +47,16 @@ pub struct FleetArg {
 /// The limits of a Run; `run-create` and `run-set` have them.
 #[derive(Debug, Clone, Args)]
 pub struct LimitArgs {
-    /// Attempts that may run at once, 1 to 10000; none for no limit [default: none].
+    /// Attempts that may run at once, 1 to 10000; none for no limit [default: none; run-set: as it is].
     #[arg(long, value_name = "N")]
     pub max_workers: Option<String>,
-    /// Attempts at one task, 1 to 10000; none for no limit [default: none].
+    /// Attempts at one task, 1 to 10000; none for no limit [default: none; run-set: as it is].
     #[arg(long, value_name = "N")]
     pub max_attempts: Option<String>,
-    /// Ask the person when an attempt runs longer, such as 90s, 45m, 2h, 1h30m; none for no limit [default: none].
+    /// Ask the person when an attempt runs longer, such as 90s, 45m, 2h, 1h30m; none for no limit [default: none; run-set: as it is].
     #[arg(long, value_name = "DURATION")]
     pub max_wall: Option<String>,
-    /// Ask the person when an attempt gives no sign for longer, such as 20m; none for no limit [default: none].
+    /// Ask the person when an attempt gives no sign for longer, such as 20m; none for no limit [default: none; run-set: as it is].
     #[arg(long, value_name = "DURATION")]
     pub max_silence: Option<String>,
 }

@@ -38,7 +38,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(150);
 pub fn run(args: &DemoArgs, out: &mut Out<'_>) -> u8 {
     let outcome = Stage::prepare().and_then(|stage| {
         let played = if args.headless { stage.play_headless(out) } else { stage.play_on_screen() };
-        stage.end(out);
+        stage.end(args.headless, out);
         played
     });
     match outcome {
@@ -182,19 +182,14 @@ impl Stage {
         let runs = self.ask(&["orchestration", "run-list"])?;
         let Some(run) = runs["runs"][0]["id"].as_str().map(str::to_owned) else { return Ok(is_over) };
         let tasks = self.ask(&["orchestration", "task-list", "--run", &run])?;
-        for task in list(&tasks["tasks"]) {
-            let line = format!(
-                "task {:<18} {} (attempt {})",
-                word(&task["task_title"]),
-                word(&task["status"]),
-                task["attempts"]
-            );
-            timeline.tell(&word(&task["id"]), &line);
-        }
+        // What is reported was begun before; what a report changes comes after it.
+        let (begun, others): (Vec<Value>, Vec<Value>) =
+            list(&tasks["tasks"]).into_iter().partition(|task| task["status"] == "dispatched");
+        begun.iter().for_each(|task| timeline.tell_task(task));
         let mail = self.ask(&["orchestration", "inbox", "--limit", "100"])?;
         for message in list(&mail["messages"]).iter().rev() {
-            let line = format!("mail {:<18} {}", word(&message["type"]), word(&message["subject"]));
-            let is_new = timeline.tell(&word(&message["id"]), &line);
+            let what = ["mail", &word(&message["type"]), &word(&message["subject"])];
+            let is_new = timeline.tell(&word(&message["id"]), what);
             if is_new && message["type"] == "question" {
                 self.ask(&[
                     "orchestration",
@@ -204,15 +199,13 @@ impl Stage {
                     "--body",
                     "keep the cents",
                 ])?;
-                timeline.tell(&format!("answer {}", message["id"]), "you  answered           keep the cents");
+                timeline.tell(&format!("answer {}", message["id"]), ["you", "answered", "keep the cents"]);
             }
         }
+        others.iter().for_each(|task| timeline.tell_task(task));
         let gates = self.ask(&["orchestration", "gate-list", "--run", &run])?;
         for gate in list(&gates["gates"]) {
-            timeline.tell(
-                &word(&gate["id"]),
-                &format!("gate {:<18} {}", word(&gate["status"]), word(&gate["question"])),
-            );
+            timeline.tell(&word(&gate["id"]), ["gate", &word(&gate["status"]), &word(&gate["question"])]);
             if gate["status"] == "pending" {
                 self.ask(&[
                     "orchestration",
@@ -268,11 +261,13 @@ impl Stage {
     }
 
     /// Ends the demo's server and removes the place, which holds nothing of anybody's.
-    fn end(&self, out: &mut Out<'_>) {
+    fn end(&self, is_headless: bool, out: &mut Out<'_>) {
         let stopped = self.command().args(["server", "stop", "--force"]).stdin(Stdio::null()).output();
         let is_stopped = stopped.is_ok_and(|ended| ended.status.success());
         if !is_stopped || fs::remove_dir_all(&self.root).is_err() {
             out.talk(&format!("The demo's folder {} was left behind.", self.root.display()));
+        } else if !is_headless {
+            out.talk("The demo is over: its server ended and its folder was removed.");
         }
     }
 }
@@ -289,15 +284,26 @@ impl<'a, 'b> Timeline<'a, 'b> {
         Self { out, began: Instant::now(), told: BTreeMap::new() }
     }
 
-    /// Prints `line` if it is news about `subject`, and says so.
-    fn tell(&mut self, subject: &str, line: &str) -> bool {
-        if self.told.get(subject).is_some_and(|told| told == line) {
+    /// Prints noun, state and words in columns if they are news about `subject`, and says so.
+    fn tell(&mut self, subject: &str, [noun, state, words]: [&str; 3]) -> bool {
+        let state = text::pad(&text::one_line(state), 12);
+        let line = format!("{noun:<4}  {state}  {}", text::one_line(words));
+        if self.told.get(subject).is_some_and(|told| *told == line) {
             return false;
         }
-        self.told.insert(subject.to_owned(), line.to_owned());
         let seconds = self.began.elapsed().as_secs_f32();
-        self.out.data(&format!("{seconds:6.1}s  {}\n", text::one_line(line)));
+        self.out.data(&format!("{seconds:6.1}s  {line}\n"));
+        self.told.insert(subject.to_owned(), line);
         true
+    }
+
+    fn tell_task(&mut self, task: &Value) {
+        let title = word(&task["task_title"]);
+        let title = match task["attempts"].as_u64() {
+            None | Some(0) => title,
+            Some(attempt) => format!("{title} (attempt {attempt})"),
+        };
+        self.tell(&word(&task["id"]), ["task", &word(&task["status"]), &title]);
     }
 }
 

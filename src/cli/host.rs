@@ -4,7 +4,7 @@ use super::out::Out;
 use super::transport::Transport;
 use super::verbs::{fail_local, print_failure};
 use crate::base::code::ErrorCode;
-use crate::base::text;
+use crate::base::text::{self, counted};
 use crate::client::Client;
 use crate::client::find;
 use crate::config::env::Environment;
@@ -217,7 +217,7 @@ impl Desk<'_> {
                 if let Err(error) = self.wait_for_end() {
                     return fail_local(error, self.is_json, &mut self.out);
                 }
-                let pid = stopping.pid.map(|pid| format!(" {pid}")).unwrap_or_default();
+                let pid = stopping.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 let text = format!("the server{pid} ended, and {}", terminals(&stopping));
                 self.print(&response, &text)
             }
@@ -242,6 +242,13 @@ impl Desk<'_> {
     }
 
     fn restart(&mut self) -> u8 {
+        // Agents whose calls wait come back the moment the old server is gone. None of them may start
+        // the new one: it would live in that agent's environment.
+        let turn = match find::turn(self.client.place()) {
+            Ok(turn) => turn,
+            Err(error) => return fail_local(error, self.is_json, &mut self.out),
+        };
+        self.client.never_start();
         if self.client.is_running() {
             match self.ask(&ServerStop { keep_terminals: true, force: false }) {
                 Ok(_) => {}
@@ -251,7 +258,10 @@ impl Desk<'_> {
                 return fail_local(error, self.is_json, &mut self.out);
             }
         }
-        self.start()
+        if let Err(error) = find::start_in(&turn, self.client.place()) {
+            return fail_local(error, self.is_json, &mut self.out);
+        }
+        self.status()
     }
 
     /// Waits until the old server has let go of the state directory.
@@ -292,11 +302,11 @@ fn decode<T: DeserializeOwned>(response: &Response) -> Result<T, ErrorBody> {
 
 fn status_text(status: &Status) -> String {
     format!(
-        "the server {} runs in {}: {} terminal(s), {} screen(s), orca {}{}",
-        status.app.pid.map_or_else(String::new, |pid| pid.to_string()),
+        "the server{} runs in {}: {}, {}, orca {}{}",
+        status.app.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(),
         status.state_dir,
-        status.n_terminals,
-        status.n_clients,
+        counted(status.n_terminals, "terminal"),
+        counted(status.n_clients, "screen"),
         status.runtime.app_version,
         queued_text(status)
     )
@@ -306,14 +316,16 @@ fn status_text(status: &Status) -> String {
 fn queued_text(status: &Status) -> String {
     match (status.n_queued, status.n_rejected) {
         (0, 0) => String::new(),
-        (n_queued, 0) => format!("; {n_queued} call(s) queued"),
-        (n_queued, n_rejected) => format!("; {n_queued} call(s) queued, {n_rejected} file(s) unreadable"),
+        (n_queued, 0) => format!("; {} queued", counted(n_queued, "call")),
+        (n_queued, n_rejected) => {
+            format!("; {} queued, {} unreadable", counted(n_queued, "call"), counted(n_rejected, "file"))
+        }
     }
 }
 
 fn terminals(stopping: &Stopping) -> String {
     match stopping.n_ended {
         0 => String::from("nothing else ran"),
-        n => format!("{n} terminal(s) with it"),
+        n => format!("{} with it", counted(n, "terminal")),
     }
 }

@@ -36,24 +36,31 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
     ("75", "No server could be reached; the call is kept on disk and takes effect when one runs."),
 ];
 
-const ROOT_EXAMPLES: &str = "Example:
+/// The place of `--json` in a help: behind the command's own flags, before `--help`.
+const LAST_FLAG: usize = 900;
+
+const ROOT_EXAMPLES: &str = "Without a command it opens the screen.
+
+Example:
   orca
   orca orchestration run-create --objective \"Fix the login race\"
   orca skills get orchestration
 
 Exit codes:
-  0  done; also a check --wait that ran out of time
-  1  an error, or the answer is no: worker not ready, report refused, no answer to ask, wait not satisfied
-  75 kept on disk: no server could be reached, the next one takes it in
+   0  done; also a check --wait that ran out of time
+   1  an error, or the answer is no: worker not ready, report refused,
+      no answer to ask, wait not satisfied
+  75  kept on disk: no server could be reached, the next one takes it in
 
 `orca man` has the environment variables and every error code.";
 
 /// A terminal multiplexer in which several coding agents work as one team.
 #[derive(Debug, Parser)]
 #[command(name = "orca", version, after_help = ROOT_EXAMPLES, args_override_self = true, disable_version_flag = true)]
+#[command(override_usage = "orca [OPTIONS] [COMMAND]")]
 pub struct Orca {
     /// Print the JSON envelope instead of text.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = LAST_FLAG)]
     pub json: bool,
     /// Print the version.
     #[arg(short = 'v', short_alias = 'V', long, action = ArgAction::Version)]

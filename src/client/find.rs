@@ -10,6 +10,7 @@ use crate::config::env::Environment;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::StartReport;
 use rustix::fs::FlockOperation;
+use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::net::UnixStream;
@@ -77,8 +78,14 @@ pub fn connect_or_start(place: &Place) -> Result<Connection, ErrorBody> {
     start(place)
 }
 
-/// Starts a server unless another command does so first, and connects.
-pub fn start(place: &Place) -> Result<Connection, ErrorBody> {
+/// The right to start a server; whoever else wants to start one waits until it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    _lock: File,
+}
+
+/// Waits for the right to start a server.
+pub fn turn(place: &Place) -> Result<Turn, ErrorBody> {
     make_private_dir(place.dir.root(), place.uid).map_err(|error| cannot_use(place, &error))?;
     let turn = std::fs::OpenOptions::new()
         .create(true)
@@ -88,6 +95,16 @@ pub fn start(place: &Place) -> Result<Connection, ErrorBody> {
         .map_err(|error| cannot_use(place, &error))?;
     rustix::fs::flock(&turn, FlockOperation::LockExclusive)
         .map_err(|error| cannot_use(place, &error.into()))?;
+    Ok(Turn { _lock: turn })
+}
+
+/// Starts a server unless another command does so first, and connects.
+pub fn start(place: &Place) -> Result<Connection, ErrorBody> {
+    start_in(&turn(place)?, place)
+}
+
+/// The same for whoever has the turn already.
+pub fn start_in(_turn: &Turn, place: &Place) -> Result<Connection, ErrorBody> {
     if let Ok(connection) = connect_running(place) {
         return Ok(connection);
     }

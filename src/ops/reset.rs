@@ -6,6 +6,7 @@ use super::cx::{Act, Answer, Cx};
 use super::error::{OpError, invalid, refuse};
 use super::{caller, reply};
 use crate::base::code::ErrorCode;
+use crate::base::text::counted;
 use crate::model::delivery::Delivery;
 use crate::model::dispatch::Dispatch;
 use crate::model::effect::{Effect, OpenEffect};
@@ -68,8 +69,8 @@ pub fn reset(cx: &mut Cx<'_>, call: Reset) -> Result<Answer, OpError> {
 fn still_active(active: &[Dispatch], scope: &str) -> ErrorBody {
     let names: Vec<&str> = active.iter().take(MAX_NAMED).map(|dispatch| dispatch.id.as_str()).collect();
     let message = format!(
-        "{} attempt(s) are active ({}); nothing was removed. Stop them first, or forget them: their processes go on and can report nothing any more.",
-        active.len(),
+        "Active: {} ({}); nothing was removed. Stop them first, or forget them: their processes go on and can report nothing any more.",
+        counted(active.len(), "attempt"),
         names.join(", ")
     );
     let mut error = refuse(ErrorCode::ConfirmationRequired, message).with("dispatches", &names);

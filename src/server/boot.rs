@@ -116,7 +116,10 @@ pub fn report_failure(failed: NotStarted, is_detached: bool) -> u8 {
     match (failed, is_detached) {
         (NotStarted::Lost, true) => report(&StartReport::Lost),
         (NotStarted::Failed(error), true) => report(&StartReport::Failed(error)),
-        (NotStarted::Lost, false) => log(format_args!("another server runs here already")),
+        (NotStarted::Lost, false) => {
+            log_to_stderr();
+            log(format_args!("another server runs here already; orca server status says which"));
+        }
         (NotStarted::Failed(error), false) => {
             log_to_stderr();
             log(format_args!("{error}"));

@@ -4,6 +4,7 @@ use super::command::{Command, Inbox};
 use super::spool::Spool;
 use super::terminals::Terminals;
 use crate::base::code::ErrorCode;
+use crate::base::text::counted;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{App, Graph, HostCall, Runtime, ServerStop, Status, Stopping, Target};
 use serde::Serialize;
@@ -90,7 +91,7 @@ impl Host {
         if !stop.keep_terminals && !stop.force && !running.is_empty() {
             return Some(Err(ErrorBody::new(
                 ErrorCode::ConfirmationRequired,
-                format!("{} terminal(s) would be ended: {}.", running.len(), running.join(", ")),
+                format!("{} would be ended: {}.", counted(running.len(), "terminal"), running.join(", ")),
             )
             .with("running", &running)
             .next_step("orca server stop --force")

@@ -157,6 +157,8 @@ pub struct Model {
     pub n_rows: u16,
     pub tab: Tab,
     pub last_tab: Option<Tab>,
+    /// The pane that had the focus in each tab when it was left.
+    pub places: BTreeMap<Tab, TerminalId>,
     pub focus: Option<TerminalId>,
     pub last_focus: Option<TerminalId>,
     pub is_zoomed: bool,
@@ -242,6 +244,7 @@ impl Model {
             n_rows: 24,
             tab: Tab::Shells,
             last_tab: None,
+            places: BTreeMap::new(),
             focus: None,
             last_focus: None,
             is_zoomed: false,
@@ -419,11 +422,14 @@ impl Model {
         age.min(toast.max(50)).clamp(50, 60_000)
     }
 
+    /// Whether there is a picture of a pane; of one that ended under an earlier server there is none.
+    pub fn has_picture(&self, terminal: &TerminalId) -> bool {
+        self.panes.get(terminal).is_some_and(|pane| !pane.image.rows().is_empty())
+    }
+
     /// Whether everything is here that a whole frame shows.
     pub fn is_filled(&self) -> bool {
-        let has_picture =
-            |id: &TerminalId| self.panes.get(id).is_some_and(|pane| !pane.image.rows().is_empty());
-        self.mirror.is_loaded && self.told.panes.iter().all(|pane| has_picture(&pane.terminal))
+        self.mirror.is_loaded && self.told.panes.iter().all(|pane| self.has_picture(&pane.terminal))
     }
 
     /// The whole frame, on a blank one.

@@ -8,6 +8,7 @@ use orca::client::wire::{Connection, encode};
 use orca::proto::envelope::CONTRACT_VERSION;
 use orca::proto::event::RowView;
 use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame, View, ViewPane};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Stdio;
@@ -44,6 +45,34 @@ fn twenty_commands_at_once_start_one_server() {
     assert_eq!(sandbox.log().matches(" starts in ").count(), 1, "{}", sandbox.log());
 }
 
+/// Whoever restarts the server starts the next one: its environment is that of every later shell.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_waiting_call_starts_the_server_of_a_restart() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["server", "start"]);
+    let words = ["orchestration", "check", "--terminal", "user", "--wait", "--timeout-ms", "600000"];
+    let mut waiting: Vec<_> = (0..4)
+        .map(|_| {
+            let mut command = sandbox.command(&words);
+            command.env("OF_A_WAITING_CALL", "1").env("ORCA_KEEPALIVE_INTERVAL_MS", "50");
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for child in &mut waiting {
+        let mut line = String::new();
+        BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.contains("_keepalive"), "{line}");
+    }
+    sandbox.ask(&["server", "restart"]);
+    let environment = std::fs::read(format!("/proc/{}/environ", sandbox.server_pid().unwrap())).unwrap();
+    for mut child in waiting {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert!(!String::from_utf8_lossy(&environment).contains("OF_A_WAITING_CALL"));
+}
+
 #[test]
 fn a_second_server_loses_and_says_so() {
     let sandbox = Sandbox::new();
@@ -52,6 +81,9 @@ fn a_second_server_loses_and_says_so() {
     let second = sandbox.output(&["server", "run", "--detached"]);
     assert_eq!(second.status.code(), Some(1));
     assert_eq!(String::from_utf8_lossy(&second.stdout).trim(), "\"lost\"");
+    let third = sandbox.output(&["server", "run"]);
+    assert_eq!(third.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&third.stderr).contains("another server runs here"), "{third:?}");
     assert_eq!(sandbox.server_pid(), first);
 }
 

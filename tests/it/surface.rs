@@ -25,6 +25,7 @@ fn json(printed: &Printed) -> Value {
 fn examples(verb: &Verb) -> Vec<String> {
     let help = verb.command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (_, lines) = help.split_once("Example:\n").unwrap_or_default();
+    let lines = lines.replace(" \\\n     ", "");
     let lines = lines.lines().take_while(|line| line.starts_with("  orca"));
     lines.map(|line| line.trim().split(" > ").next().unwrap().to_owned()).collect()
 }
@@ -46,6 +47,11 @@ fn every_command_explains_itself_and_its_flags() {
         }
         if !command.has_subcommands() && examples(&verb).is_empty() {
             faults.push(format!("{name}: has no example"));
+        }
+        // A line that clap has to wrap is no command any more when it is copied.
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        if help.lines().any(|line| line.starts_with("  orca") && line.chars().count() > 80) {
+            faults.push(format!("{name}: its example is wider than 80 columns"));
         }
         for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

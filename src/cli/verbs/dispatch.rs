@@ -35,7 +35,7 @@ fn moment(moment: &Moment) -> String {
 /// Records an attempt at a task in a terminal that runs already. Nobody watches it: `worker-start` does.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration dispatch --task task_0123456789ab --to term_0123456789ab --inject --json"
+    after_help = "Example:\n  orca orchestration dispatch --task task_0123456789ab \\\n      --to term_0123456789ab --inject --json"
 )]
 pub struct DispatchArgs {
     /// The task; it must be ready.

@@ -31,7 +31,7 @@ fn lines(gate: &GateRow) -> String {
 /// Blocks a task that has not started until somebody decides.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration gate-create --task task_0123456789ab --question \"Ship it?\" --options '[\"yes\",\"no\"]' --json"
+    after_help = "Example:\n  orca orchestration gate-create --task task_0123456789ab \\\n      --question \"Ship it?\" --options '[\"yes\",\"no\"]' --json"
 )]
 pub struct GateCreateArgs {
     /// The task to hold back.
@@ -71,7 +71,7 @@ impl Verb for GateCreateArgs {
 /// Decides a gate; its task can start when no other gate holds it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration gate-resolve --id gate_0123456789ab --resolution yes --json"
+    after_help = "Example:\n  orca orchestration gate-resolve --id gate_0123456789ab --resolution yes \\\n      --json"
 )]
 pub struct GateResolveArgs {
     /// The gate.

@@ -44,6 +44,10 @@ fn text(hooks: &Hooks) -> String {
         lines.push(format!("shared from {}", many_lines(source)));
     }
     lines.extend(hooks.shared.problem.iter().map(|problem| format!("warning: {}", many_lines(problem))));
+    if effective.setup.is_empty() && effective.archive.is_empty() && hooks.waiting.is_empty() {
+        lines
+            .push(String::from("no scripts; orca repo hooks set or an orca.yaml in the repository has them"));
+    }
     let named = [("setup", &effective.setup), ("archive", &effective.archive), ("waiting", &hooks.waiting)];
     for (name, scripts) in named {
         lines.extend(scripts.iter().map(|script| script_lines(name, script)));
@@ -93,7 +97,7 @@ impl Verb for HooksShowArgs {
 /// Changes this machine's scripts and rules for a repository; the repository itself is never changed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca repo hooks set --setup-script \"npm ci\" --setup-run-policy run-by-default --json"
+    after_help = "Example:\n  orca repo hooks set --setup-script \"npm ci\" \\\n      --setup-run-policy run-by-default --json"
 )]
 pub struct HooksSetArgs {
     #[command(flatten)]
@@ -203,5 +207,10 @@ impl Verb for HooksRejectArgs {
 }
 
 fn decided(word: &str, reply: &HooksDecided) -> String {
-    format!("{word}; {} worktrees go on\n{}", reply.n_released, script_lines("script", &reply.script))
+    let go_on = match reply.n_released {
+        0 => String::new(),
+        1 => String::from("; 1 worktree that waited goes on"),
+        n_released => format!("; {n_released} worktrees that waited go on"),
+    };
+    format!("{word}{go_on}\n{}", script_lines("script", &reply.script))
 }

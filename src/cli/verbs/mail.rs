@@ -26,8 +26,19 @@ fn line(message: &MessageRow) -> String {
     )
 }
 
+/// A message to read: a question with what it can be answered with; a body that only repeats the subject
+/// is left out.
 fn block(message: &MessageRow) -> String {
-    format!("{}{}", line(message), indented(&message.body))
+    let body = if message.body == message.subject { String::new() } else { indented(&message.body) };
+    let options = message.payload.as_ref().and_then(|payload| payload.get("options")?.as_array());
+    let options: Vec<String> =
+        options.into_iter().flatten().filter_map(Value::as_str).map(one_line).collect();
+    let answers = if message.kind != MessageType::Question || options.is_empty() {
+        String::new()
+    } else {
+        format!("\n    options: {}", options.join(" | "))
+    };
+    format!("{}{body}{answers}", line(message))
 }
 
 fn indented(body: &str) -> String {
@@ -45,7 +56,7 @@ pub struct ProofArg {
 /// Sends a message. A worker reports with --type worker_done, exactly once.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
+    after_help = "Example:\n  orca orchestration send --to user --subject \"Both fixes are ready\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once, when a server runs again. Do not send it again."
 )]
 pub struct SendArgs {
     /// One line that says what it is about; only a heartbeat goes without.
@@ -210,7 +221,7 @@ fn group_text(reply: &SentToGroup) -> String {
 /// Takes your mail: a Run's in batches that come again until acknowledged, your own by reading it.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration check --wait --types worker_done,escalation,question --timeout-ms 900000 --json"
+    after_help = "Example:\n  orca orchestration check --wait --types worker_done,escalation,question \\\n      --timeout-ms 900000 --json"
 )]
 #[allow(clippy::struct_excessive_bools)] // the flags of the contract
 pub struct CheckArgs {
@@ -335,7 +346,7 @@ impl Verb for CheckArgs {
 /// Answers a question or any other message. The first answer to a question wins.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab --body \"Use the second option\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
+    after_help = "Example:\n  orca orchestration reply --id msg_0123456789ab \\\n      --body \"Use the second option\" --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once, when a server runs again. Do not send it again."
 )]
 pub struct ReplyArgs {
     /// The message; a question's id is its message's.
@@ -426,13 +437,13 @@ impl Verb for InboxArgs {
 /// go on with --resume, never ask again.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" --timeout-ms 600000 --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once,\nwhen a server runs again. Do not send it again."
+    after_help = "Example:\n  orca orchestration ask --question \"Keep the old API?\" --options \"yes,no\" \\\n      --timeout-ms 600000 --json\n\nExit code 75: no server could be reached; the call is kept on disk and takes effect by itself, once, when a server runs again. Do not send it again."
 )]
 pub struct AskArgs {
     /// The question; at most 64 KiB.
     #[arg(long, conflicts_with = "resume", required_unless_present_any = ["resume", "question_file"])]
     question: Option<String>,
-    /// The file that holds the question; - is standard input.
+    /// A file with the question instead; `-` reads standard input.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["question", "resume"])]
     question_file: Option<String>,
     /// Wait on for the answer to this earlier question.

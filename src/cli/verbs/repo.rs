@@ -1,7 +1,7 @@
 //! Repository verbs.
 
 use super::hooks::HooksVerb;
-use crate::base::text::one_line;
+use crate::base::text::{counted, one_line};
 use crate::cli::args::{FromArg, RetryArg};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
@@ -146,7 +146,8 @@ impl Verb for RepoRemoveArgs {
         Ok(RepoRemove { repo: self.which.repo.clone(), is_forced: self.force, from: self.from.from.clone() })
     }
     fn text(&self, reply: &RepoRemoved) -> String {
-        format!("forgotten, with {} worktrees; their files stay", reply.forgotten_worktree_ids.len())
+        let n_worktrees = reply.forgotten_worktree_ids.len();
+        format!("forgotten, with {}; all files stay", counted(n_worktrees, "worktree"))
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()

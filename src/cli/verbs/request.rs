@@ -8,7 +8,7 @@ use clap::Args;
 /// Shows what became of a request id: completed, pending or absent.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration request-show --request 1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed --json"
+    after_help = "Example:\n  orca orchestration request-show \\\n      --request 1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed --json"
 )]
 pub struct RequestShowArgs {
     /// The id, as a reply shows it under mutation.requestId.

@@ -1,5 +1,6 @@
 //! Removing work.
 
+use crate::base::text::counted;
 use crate::cli::args::RetryArg;
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
@@ -44,13 +45,13 @@ impl Verb for ResetArgs {
     fn text(&self, reply: &WasReset) -> String {
         let removed = &reply.removed;
         format!(
-            "removed {} run(s), {} task(s), {} attempt(s), {} gate(s), {} message(s), {} question(s)",
-            removed.runs,
-            removed.tasks,
-            removed.dispatches,
-            removed.gates,
-            removed.messages,
-            removed.questions
+            "removed {}, {}, {}, {}, {}, {}",
+            counted(removed.runs, "run"),
+            counted(removed.tasks, "task"),
+            counted(removed.dispatches, "attempt"),
+            counted(removed.gates, "gate"),
+            counted(removed.messages, "message"),
+            counted(removed.questions, "question")
         )
     }
     fn retry_request(&self) -> Option<&str> {

@@ -24,12 +24,10 @@ pub struct RunCreateArgs {
     objective: String,
     #[command(flatten)]
     limits: LimitArgs,
-    /// Act as this terminal handle instead of the one this runs in.
-    #[arg(long)]
-    from: Option<String>,
-    /// Repeat an earlier request under its id instead of doing it twice.
-    #[arg(long)]
-    retry_request: Option<String>,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for RunCreateArgs {
@@ -37,7 +35,7 @@ impl Verb for RunCreateArgs {
     fn call(&self) -> Result<RunCreate, ErrorBody> {
         Ok(RunCreate {
             objective: self.objective.clone(),
-            from: self.from.clone(),
+            from: self.from.from.clone(),
             limits: self.limits.wishes()?,
         })
     }
@@ -45,7 +43,7 @@ impl Verb for RunCreateArgs {
         format!("created {}", line(&reply.run))
     }
     fn retry_request(&self) -> Option<&str> {
-        self.retry_request.as_deref()
+        self.retry.retry_request.as_deref()
     }
 }
 
@@ -56,34 +54,36 @@ pub struct RunUseArgs {
     /// The Run to bind.
     #[arg(long)]
     id: String,
-    /// Act as this terminal handle instead of the one this runs in.
-    #[arg(long)]
-    from: Option<String>,
+    #[command(flatten)]
+    from: FromArg,
     /// Accepted for compatibility; only adopted Runs have it.
     #[arg(long)]
     takeover_legacy: bool,
-    /// Repeat an earlier request under its id instead of doing it twice.
-    #[arg(long)]
-    retry_request: Option<String>,
+    #[command(flatten)]
+    retry: RetryArg,
 }
 
 impl Verb for RunUseArgs {
     type Call = RunUse;
     fn call(&self) -> Result<RunUse, ErrorBody> {
-        Ok(RunUse { id: self.id.clone(), from: self.from.clone(), takeover_legacy: self.takeover_legacy })
+        Ok(RunUse {
+            id: self.id.clone(),
+            from: self.from.from.clone(),
+            takeover_legacy: self.takeover_legacy,
+        })
     }
     fn text(&self, reply: &RunBound) -> String {
         format!("using {} (generation {})", line(&reply.run), reply.binding.consumer_generation)
     }
     fn retry_request(&self) -> Option<&str> {
-        self.retry_request.as_deref()
+        self.retry.retry_request.as_deref()
     }
 }
 
 /// Changes the limits of a Run: a number refuses what is over it, a time asks the person and ends nothing.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration run-set --run run_0123456789ab --max-workers 5 --max-wall 2h --json"
+    after_help = "Example:\n  orca orchestration run-set --run run_0123456789ab --max-workers 5 \\\n      --max-wall 2h --json"
 )]
 pub struct RunSetArgs {
     #[command(flatten)]
@@ -131,7 +131,7 @@ fn one(reply: &OneRun) -> String {
 #[command(after_help = "Example:\n  orca orchestration run-current --json")]
 pub struct RunCurrentArgs {
     /// Ask for this terminal handle instead of the one this runs in.
-    #[arg(long)]
+    #[arg(long, value_name = "HANDLE")]
     from: Option<String>,
 }
 

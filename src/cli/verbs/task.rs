@@ -80,7 +80,7 @@ fn summary(reply: &Tasks) -> String {
 /// Creates a task; it is ready when all its dependencies are completed.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration task-create --spec \"Write a failing test for the login race\" --json"
+    after_help = "Example:\n  orca orchestration task-create \\\n      --spec \"Write a failing test for the login race\" --json"
 )]
 pub struct TaskCreateArgs {
     /// What a worker is to do; all it will know. At most 1 MiB.

@@ -14,7 +14,7 @@ use clap::Args;
 /// Starts a supervised attempt at a task: worktree, agent terminal, brief.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration worker-start --task task_0123456789ab --worktree new-child --name fix-login-race --agent codex --json"
+    after_help = "Example:\n  orca orchestration worker-start --task task_0123456789ab \\\n      --worktree new-child --name fix-login-race --agent codex --json"
 )]
 pub struct WorkerStartArgs {
     /// The task to work on.
@@ -166,7 +166,7 @@ impl Verb for WorkerShowArgs {
     fn text(&self, reply: &Shown) -> String {
         let dispatch = &reply.dispatch;
         let state = match &reply.worker {
-            ShownWorker::Supervised(worker) => format!("worker {} at {}", worker.state, worker.stage),
+            ShownWorker::Supervised(worker) => format!("{}, stage {}", worker.state, worker.stage),
             ShownWorker::Unsupervised { state, .. } => state.clone(),
         };
         let mut lines = vec![format!(
@@ -177,7 +177,7 @@ impl Verb for WorkerShowArgs {
         lines.extend(
             reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
         );
-        lines.push(format!("{}  process {}", reply.projection.state, reply.observation.status));
+        lines.push(format!("agent {}  process {}", reply.projection.state, reply.observation.status));
         if !reply.projection.attention.categories.is_empty() {
             lines.push(format!("look: {}", reply.projection.attention.categories.join(", ")));
         }
@@ -263,7 +263,7 @@ impl Verb for WorkerListArgs {
 /// Reads what a worker's terminal shows and showed, also after it ended.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca orchestration worker-read --dispatch ctx_0123456789ab --limit 100 --json"
+    after_help = "Example:\n  orca orchestration worker-read --dispatch ctx_0123456789ab --limit 100 \\\n      --json"
 )]
 pub struct WorkerReadArgs {
     /// The attempt.

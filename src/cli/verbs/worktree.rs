@@ -1,6 +1,6 @@
 //! Worktree verbs.
 
-use crate::base::text::{one_line, pad};
+use crate::base::text::{counted, one_line, pad};
 use crate::cli::args::{FromArg, RetryArg, invalid};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
@@ -51,6 +51,15 @@ fn line(worktree: &WorktreeRow) -> String {
     format!("{name} {} {} {}", pad(&one_line(branch), 28), pad(&git, 18), one_line(&worktree.path))
 }
 
+/// The line of one worktree, then what a person noted of it.
+fn details(worktree: &WorktreeRow) -> String {
+    let mut lines = vec![line(worktree), format!("  status {}", one_line(&worktree.workspace_status))];
+    lines.extend(worktree.comment.iter().map(|comment| format!("  note {}", one_line(comment))));
+    lines.extend(worktree.linked_issue.map(|issue| format!("  issue {issue}")));
+    lines.extend(worktree.base_ref.iter().map(|base| format!("  began at {}", one_line(base))));
+    lines.join("\n")
+}
+
 /// How it stands to git, in a few words: what is not committed, then how far it is from its base.
 fn git_words(git: &GitRow) -> String {
     if git.is_missing {
@@ -78,7 +87,7 @@ fn git_words(git: &GitRow) -> String {
 /// Makes a branch and worktree. With --agent the agent runs in it, unsupervised: a handoff.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca worktree create --name fix-login --no-parent --agent codex --prompt \"Fix the login race\" --json"
+    after_help = "Example:\n  orca worktree create --name fix-login --no-parent --agent codex \\\n      --prompt \"Fix the login race\" --json"
 )]
 #[allow(clippy::struct_excessive_bools)] // the flags of the contract
 pub struct WorktreeCreateArgs {
@@ -214,7 +223,7 @@ impl Verb for WorktreeShowArgs {
         Ok(WorktreeShow { worktree: self.worktree.clone() })
     }
     fn text(&self, reply: &OneWorktree) -> String {
-        line(&reply.worktree)
+        details(&reply.worktree)
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()
@@ -265,12 +274,8 @@ impl Verb for WorktreePsArgs {
 }
 
 fn summary_lines(summary: &Summary) -> String {
-    let mut lines = format!(
-        "{:<10} {} terminals  {}",
-        summary.status,
-        summary.live_terminal_count,
-        line(&summary.worktree)
-    );
+    let terminals = counted(summary.live_terminal_count, "terminal");
+    let mut lines = format!("{:<10} {terminals:<13} {}", summary.status, line(&summary.worktree));
     lines.extend(summary.agents.iter().map(|agent| format!("\n    {}", agent_line(agent))));
     lines
 }
@@ -283,7 +288,7 @@ fn agent_line(agent: &AgentSummary) -> String {
 /// Changes what is known of a worktree; its files and branch stay as they are.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca worktree set --worktree name:fix-login --workspace-status in-review --json"
+    after_help = "Example:\n  orca worktree set --worktree name:fix-login --workspace-status in-review \\\n      --json"
 )]
 pub struct WorktreeSetArgs {
     /// id:, path:, branch:, name:, issue:, folder: or current.
@@ -328,7 +333,7 @@ impl Verb for WorktreeSetArgs {
         })
     }
     fn text(&self, reply: &OneWorktree) -> String {
-        line(&reply.worktree)
+        details(&reply.worktree)
     }
     fn retry_request(&self) -> Option<&str> {
         self.retry.retry_request.as_deref()

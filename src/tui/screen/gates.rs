@@ -42,6 +42,9 @@ pub fn project(model: &Model, scroll: usize, n_cols: usize) -> Page {
     if page.is_empty() {
         page.push(Line::new().then("No gates. A coordinator opens one with gate-create.", Role::Quiet));
     }
-    let hints = vec![(String::from("Enter"), "answer in the inbox"), (String::from("Esc"), "back")];
+    let mut hints = vec![(String::from("Esc"), "back")];
+    if facts::open_gates(&model.mirror).next().is_some() {
+        hints.insert(0, (String::from("Enter"), "answer in the inbox"));
+    }
     Page { title: String::from("Gates"), lines: page, scroll, hints }
 }

@@ -121,7 +121,9 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
             if items.len() > 1 {
                 hints.push((String::from("↑↓"), "next"));
             }
-            hints.push((String::from("g"), "pane"));
+            if item.terminal.is_some() {
+                hints.push((String::from("g"), "pane"));
+            }
             hints.push((String::from("Esc"), "back"));
             hints
         }
@@ -220,7 +222,7 @@ pub fn draw(vm: &Vm, area: Rect, canvas: &mut Canvas) {
     canvas.clear(area);
     let mut inside = lines::framed(&vm.title, &vm.hints, area, &mut canvas.buffer, vm.theme);
     if vm.list_cols > 0 {
-        let list = Rect { width: vm.list_cols, ..inside };
+        let list = Rect { width: vm.list_cols - 1, ..inside };
         let first = (vm.selected + 1).saturating_sub(usize::from(list.height));
         lines::draw_lines(vm.list.get(first..).unwrap_or_default(), list, &mut canvas.buffer, vm.theme);
         for row in inside.top()..inside.bottom() {

@@ -192,7 +192,11 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     } else if n_hidden > 0 && is_focused {
         details.push(format!("{n_hidden} more: {}", model.hint(Action::FocusNext)));
     }
-    line.at_right(format!(" {} ", details.join(" · ")), Role::Quiet)
+    let details = match details.is_empty() {
+        true => String::new(),
+        false => format!(" {} ", details.join(" · ")),
+    };
+    line.at_right(details, Role::Quiet)
 }
 
 fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<Line> {
@@ -219,8 +223,11 @@ fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<L
             return None;
         }
     };
-    let keys =
-        format!(" {} closes · {} reads back", model.hint(Action::ClosePane), model.hint(Action::Scroll));
+    let close = model.hint(Action::ClosePane);
+    let keys = match model.has_picture(terminal) {
+        true => format!(" {close} closes · {} reads back", model.hint(Action::Scroll)),
+        false => format!(" {close} closes"),
+    };
     Some(Line::new().then(what, Role::Mode).then(keys, Role::Quiet))
 }
 

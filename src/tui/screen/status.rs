@@ -18,12 +18,15 @@ pub struct Vm {
     pub theme: Theme,
 }
 
-fn tab_name(model: &Model, tab: &Tab) -> String {
+/// Columns of the names where the whole ones leave a tab out; then there is only room for some tabs.
+const SHORT_COLS: [usize; 2] = [10, 6];
+
+fn tab_name(model: &Model, tab: &Tab, n_cols: usize) -> String {
     match tab {
         Tab::Run(run) => {
             let name = model.mirror.runs.get(run).map(|run| text::one_line(&run.objective));
             let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| run.to_string());
-            text::cut_width(&name, if model.n_cols < 100 { 16 } else { TAB_COLS })
+            text::cut_width(&name, n_cols)
         }
         Tab::Shells => String::from("shells"),
     }
@@ -42,22 +45,79 @@ fn mode(model: &Model) -> Span {
     }
 }
 
-fn tabs(model: &Model) -> Vec<(Tab, Span)> {
-    let numbered = (1..).zip(model.tabs());
-    numbered
-        .map(|(number, tab)| {
-            let role = if tab == model.tab { Role::Focus } else { Role::Quiet };
-            let mark = if tab == model.tab { "▸" } else { " " };
-            let text = format!(" {mark}{number}:{}", tab_name(model, &tab));
-            (tab, Span { text, role })
-        })
-        .collect()
+/// What stands for a tab, or for those that have no room.
+type TabSpan = (Option<Tab>, Span);
+
+fn n_cols(spans: &[TabSpan]) -> usize {
+    spans.iter().map(|(_, span)| text::width(&span.text)).sum()
+}
+
+/// The tabs in `room` columns: with short names where the long ones do not fit, else those around the
+/// current one, which is always there.
+fn tabs(model: &Model, room: usize) -> Vec<TabSpan> {
+    let tabs = model.tabs();
+    let named = |n_cols: usize| -> Vec<TabSpan> {
+        let numbered = (1..).zip(&tabs);
+        numbered
+            .map(|(number, tab)| {
+                let role = if *tab == model.tab { Role::Focus } else { Role::Quiet };
+                let mark = if *tab == model.tab { "▸" } else { " " };
+                let text = format!(" {mark}{number}:{}", tab_name(model, tab, n_cols));
+                (Some(tab.clone()), Span { text, role })
+            })
+            .collect()
+    };
+    let mut spans = named(if model.n_cols < 100 { 16 } else { TAB_COLS });
+    for n_name_cols in SHORT_COLS {
+        if n_cols(&spans) > room {
+            spans = named(n_name_cols);
+        }
+    }
+    if n_cols(&spans) <= room {
+        return spans;
+    }
+    let at = tabs.iter().position(|tab| *tab == model.tab).unwrap_or(0);
+    around(&spans, at, room)
+}
+
+/// As many as fit around the one at `at`, and a mark where some are left out.
+fn around(spans: &[TabSpan], at: usize, room: usize) -> Vec<TabSpan> {
+    let cut = |from: usize, to: usize| {
+        let left_out = || (None, Span { text: String::from(" …"), role: Role::Quiet });
+        let mut shown: Vec<TabSpan> = (from > 0).then(left_out).into_iter().collect();
+        shown.extend(spans.get(from..to).unwrap_or_default().iter().cloned());
+        shown.extend((to < spans.len()).then(left_out));
+        shown
+    };
+    let (mut from, mut to) = (at, at + 1);
+    loop {
+        if to < spans.len() && n_cols(&cut(from, to + 1)) <= room {
+            to += 1;
+        } else if from > 0 && n_cols(&cut(from - 1, to)) <= room {
+            from -= 1;
+        } else {
+            return cut(from, to);
+        }
+    }
+}
+
+/// Columns between the mode and the counts; one stays free before those.
+fn room(model: &Model, mode: &Span, right: &[Span]) -> usize {
+    let right: usize = right.iter().map(|span| text::width(&span.text)).sum();
+    usize::from(model.n_cols).saturating_sub(text::width(&mode.text) + right + 1)
 }
 
 /// Wide screens get words, narrow ones the glyphs of the same states.
 pub fn project(model: &Model) -> Vm {
-    let mut line = Line { left: vec![mode(model)], is_right_first: true, ..Line::default() };
-    line.left.extend(tabs(model).into_iter().map(|(_, span)| span));
+    let (mode, right) = (mode(model), counts(model));
+    let tabs = tabs(model, room(model, &mode, &right));
+    let left = std::iter::once(mode).chain(tabs.into_iter().map(|(_, span)| span)).collect();
+    Vm { line: Line { left, right, is_right_first: true, ..Line::default() }, theme: model.theme }
+}
+
+/// What is on the right: the counts, the connection, the clock.
+fn counts(model: &Model) -> Vec<Span> {
+    let mut spans = Vec::new();
     let counts = facts::counts(&model.mirror, model.run());
     let n_needs = model.attention().len();
     let is_wide = model.n_cols >= 100;
@@ -65,9 +125,9 @@ pub fn project(model: &Model) -> Vm {
         // On a narrow screen the two that matter most keep their words, the others their glyphs.
         let has_word = is_wide || matches!(role, Role::Attention | Role::Running);
         if count > 0 && has_word {
-            line.right.push(Span { text: format!("{glyph} {count} {word}  "), role });
+            spans.push(Span { text: format!("{glyph} {count} {word}  "), role });
         } else if count > 0 {
-            line.right.push(Span { text: format!("{glyph} {count}  "), role });
+            spans.push(Span { text: format!("{glyph} {count}  "), role });
         }
     };
     add(n_needs, "!", if n_needs == 1 { "needs you" } else { "need you" }, Role::Attention);
@@ -78,29 +138,51 @@ pub fn project(model: &Model) -> Vm {
     add(counts.n_failed, "✗", "failed", Role::Bad);
     match &model.link {
         Link::Attached => {}
-        Link::Connecting => {
-            line.right.push(Span { text: String::from("connecting … "), role: Role::Attention })
+        Link::Connecting => spans.push(Span { text: String::from("connecting … "), role: Role::Attention }),
+        Link::Lost { .. } => {
+            spans.push(Span { text: String::from("✗ server away, reconnecting … "), role: Role::Bad })
         }
-        Link::Lost { .. } => line
-            .right
-            .push(Span { text: String::from("✗ server away, reconnecting … "), role: Role::Bad }),
     }
     let clock = model.now.to_iso();
     let clock = clock.get(11..16).unwrap_or_default();
-    line.right.push(Span { text: format!("{clock}Z "), role: Role::Quiet });
-    Vm { line, theme: model.theme }
+    spans.push(Span { text: format!("{clock}Z "), role: Role::Quiet });
+    spans
 }
 
 /// The tab at a column.
 pub fn tab_at(model: &Model, col: u16) -> Option<Tab> {
-    let mut end = text::width(&mode(model).text);
-    tabs(model).into_iter().find_map(|(tab, span)| {
+    let mode = mode(model);
+    let mut end = text::width(&mode.text);
+    let tabs = tabs(model, room(model, &mode, &counts(model)));
+    let at = tabs.into_iter().find(|(_, span)| {
         end += text::width(&span.text);
-        (usize::from(col) < end).then_some(tab)
-    })
+        usize::from(col) < end
+    });
+    at.and_then(|(tab, _)| tab)
 }
 
 /// Draws the line.
 pub fn draw(vm: &Vm, area: Rect, buffer: &mut Buffer) {
     vm.line.draw(area, buffer, vm.theme);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_current_tab_is_always_there() {
+        let spans: Vec<TabSpan> = [" a", " b", " c", " d"]
+            .map(|text| (Some(Tab::Shells), Span { text: text.to_owned(), role: Role::Text }))
+            .into();
+        let check = |at: usize, room: usize, expected: &str| {
+            let shown: String = around(&spans, at, room).into_iter().map(|(_, span)| span.text).collect();
+            assert_eq!(shown, expected, "{at} in {room}");
+        };
+        check(0, 8, " a b c d");
+        check(0, 6, " a b …");
+        check(1, 6, " a b …");
+        check(3, 6, " … c d");
+        check(2, 0, " … c …");
+    }
 }

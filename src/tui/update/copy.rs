@@ -19,6 +19,11 @@ const LINGER_MS: u64 = 400;
 /// Copy mode in the focused pane, with a first order where one is given.
 pub fn begin(model: &mut Model, order: Option<Order>) -> Vec<Cmd> {
     let Some(terminal) = model.focus.clone() else { return Vec::new() };
+    if !model.has_picture(&terminal) {
+        let text = format!("No picture is left of this pane. orca terminal read --terminal {terminal}");
+        model.toast(text, false, 8);
+        return Vec::new();
+    }
     let exits_at_bottom = order == Some(Order::PageUp);
     enter(model, &terminal, exits_at_bottom, order.map(Input::Order))
 }

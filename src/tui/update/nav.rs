@@ -14,6 +14,7 @@ use crate::tui::msg::Cmd;
 pub fn focus(model: &mut Model, terminal: &TerminalId) -> Vec<Cmd> {
     let mut cmds = Vec::new();
     model.unseen.remove(terminal);
+    remember_place(model);
     if let Some(pane) = model.panes.get_mut(terminal) {
         pane.has_notice = false;
     }
@@ -26,6 +27,13 @@ pub fn focus(model: &mut Model, terminal: &TerminalId) -> Vec<Cmd> {
     }
     show_tab(model, model.tab_of(terminal));
     cmds
+}
+
+/// Notes which pane of the shown tab has the focus, for the way back.
+fn remember_place(model: &mut Model) {
+    if let Some(focus) = model.focus.clone() {
+        model.places.insert(model.tab.clone(), focus);
+    }
 }
 
 fn show_tab(model: &mut Model, tab: Tab) {
@@ -104,14 +112,17 @@ pub fn focus_last(model: &mut Model) -> Vec<Cmd> {
     last.map(|last| focus(model, &last)).unwrap_or_default()
 }
 
-/// Shows a tab and focuses its first pane.
+/// Shows a tab and focuses the pane the person left there, else its first one.
 pub fn go_to_tab(model: &mut Model, tab: Tab) -> Vec<Cmd> {
     if tab == model.tab {
         return Vec::new();
     }
-    match model.terminals_in(&tab).first() {
-        Some(first) => focus(model, first),
+    let here = model.terminals_in(&tab);
+    let left = model.places.get(&tab).filter(|left| here.contains(left));
+    match left.or(here.first()).cloned() {
+        Some(pane) => focus(model, &pane),
         None => {
+            remember_place(model);
             model.last_focus = model.focus.take();
             show_tab(model, tab);
             Vec::new()
@@ -132,8 +143,13 @@ pub fn step_tab(model: &mut Model, step: isize) -> Vec<Cmd> {
 /// Goes to the tab shown with a number; 1 is the first, 0 the tenth.
 pub fn tab_number(model: &mut Model, number: usize) -> Vec<Cmd> {
     let index = if number == 0 { 9 } else { number - 1 };
-    let tab = model.tabs().get(index).cloned();
-    tab.map(|tab| go_to_tab(model, tab)).unwrap_or_default()
+    match model.tabs().get(index).cloned() {
+        Some(tab) => go_to_tab(model, tab),
+        None => {
+            model.toast(format!("There is no tab {}.", index + 1), false, 3);
+            Vec::new()
+        }
+    }
 }
 
 /// Goes to the tab that was shown before.
@@ -234,4 +250,59 @@ pub fn copy_path(model: &mut Model) -> Vec<Cmd> {
     let Some(path) = row.map(|row| row.worktree_path.clone()) else { return Vec::new() };
     model.copied = Some(path.clone());
     vec![Cmd::Clipboard(Order { text: path, who: None })]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::proto::event::RowView;
+    use crate::proto::screen::ServerFrame;
+    use crate::tui::msg::Msg;
+    use crate::tui::testing::{self, Desk, terminal_id};
+
+    /// The team and shells of no Run.
+    fn with_shells(numbers: [u32; 2]) -> Desk {
+        let mut change = testing::snapshot();
+        change.is_snapshot = false;
+        let mut shells = Vec::new();
+        for row in &change.rows {
+            if let RowView::Terminal(row) = row {
+                shells = numbers.map(|number| (number, row.clone())).into();
+            }
+        }
+        change.rows = shells
+            .into_iter()
+            .map(|(number, mut row)| {
+                (row.handle, row.run_id, row.dispatch_id) = (terminal_id(number), None, None);
+                RowView::Terminal(row)
+            })
+            .collect();
+        let mut desk = Desk::team(120, 40);
+        desk.take(Msg::Server(ServerFrame::Change(Box::new(change))));
+        desk
+    }
+
+    #[test]
+    fn a_tab_is_come_back_to_at_the_pane_it_was_left_at() {
+        let mut desk = with_shells([20, 21]);
+        let check = |desk: &mut Desk, keys: &str, number: u32| {
+            desk.keys(keys);
+            assert_eq!(desk.model.focus, Some(terminal_id(number)), "{keys}");
+        };
+        check(&mut desk, "ctrl+b n", 20);
+        check(&mut desk, "ctrl+b o", 21);
+        desk.keys("ctrl+b p ctrl+b o");
+        let left = desk.model.focus.clone();
+        check(&mut desk, "ctrl+b n", 21);
+        desk.keys("ctrl+b l");
+        assert_eq!(desk.model.focus, left);
+    }
+
+    #[test]
+    fn a_tab_that_is_not_there_is_said_to_be_not_there() {
+        let mut desk = with_shells([20, 21]);
+        let before = desk.model.focus.clone();
+        desk.keys("ctrl+b 7");
+        assert_eq!(desk.model.focus, before);
+        assert_eq!(desk.model.toasts.last().unwrap().text, "There is no tab 7.");
+    }
 }

@@ -5,8 +5,10 @@ use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
 use crate::base::text;
 use crate::config::Clipboard;
+use crate::model::terminal::TerminalLife;
 use crate::proto::envelope::Response;
 use crate::proto::event::Change;
+use crate::proto::row::TerminalRow;
 use crate::proto::screen::{STOPPED, ServerFrame, View};
 use crate::proto::terminal::TerminalCreate;
 use crate::pty::snapshot::{PaneImage, Patch};
@@ -102,8 +104,10 @@ fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
     model.panes.retain(|id, _| terminals.get(id).is_none_or(facts::is_shown));
     inbox::refresh(model);
     let mut cmds = close_editors(model);
-    let has_pane = model.mirror.terminals.values().any(facts::is_shown);
-    if is_first && model.mirror.is_loaded && !has_pane && model.options.opens_shell && !model.has_asked_shell
+    // What ended can be read, but not worked in.
+    let is_live = |row: &TerminalRow| matches!(row.life, TerminalLife::Starting | TerminalLife::Running);
+    let has_live = model.mirror.terminals.values().any(is_live);
+    if is_first && model.mirror.is_loaded && !has_live && model.options.opens_shell && !model.has_asked_shell
     {
         model.has_asked_shell = true;
         cmds.push(call(model, &TerminalCreate::default(), CallPurpose::OpenShell));
@@ -147,6 +151,8 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
             if purpose == CallPurpose::OpenEditor {
                 model.editors.insert(terminal.clone());
             }
+            // What is typed next is for the pane that was asked for.
+            model.sidebar_row = None;
             opened(model, terminal)
         }
         CallPurpose::History(task) => {
@@ -197,4 +203,37 @@ fn ring(model: &mut Model) -> Vec<Cmd> {
     }
     model.bell_at = model.now;
     vec![Cmd::Bell]
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::proto::envelope::Response;
+    use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
+    use crate::tui::msg::{Cmd, Left, Msg};
+    use crate::tui::testing::{Desk, terminal_id};
+    use serde_json::json;
+
+    #[test]
+    fn a_screen_leaves_with_a_server_that_was_stopped_and_waits_for_one_that_restarts() {
+        for (reason, leaves) in [(STOPPED, true), ("restart", false)] {
+            let mut desk = Desk::team(80, 24);
+            desk.take(Msg::Server(ServerFrame::Closing { reason: reason.to_owned() }));
+            assert_eq!(desk.cmds.contains(&Cmd::Quit(Left::Stopped)), leaves, "{reason}");
+        }
+    }
+
+    #[test]
+    fn a_new_shell_takes_the_keyboard_from_the_sidebar() {
+        let mut desk = Desk::team(120, 40);
+        desk.keys("ctrl+b s ctrl+b c");
+        assert!(desk.model.sidebar_row.is_some());
+        let asked = desk.cmds.iter().rev().find_map(|cmd| match cmd {
+            Cmd::Send(ClientFrame::Request(request)) => Some(request.id.clone()),
+            _ => None,
+        });
+        let created = json!({ "terminal": { "handle": terminal_id(30) } });
+        let response = Response::new(&asked.unwrap(), None, Ok(created));
+        desk.take(Msg::Server(ServerFrame::Response(response)));
+        assert_eq!(desk.model.sidebar_row, None);
+    }
 }

@@ -13,11 +13,11 @@ use serde_json::json;
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Plain lines.
+    // Plain lines.
     Text,
-    /// Lines with their colours and links.
+    // Lines with their colours and links.
     Ansi,
-    /// A recording, asciicast version 2.
+    // A recording, asciicast version 2.
     Asciicast,
 }
 
@@ -26,12 +26,12 @@ enum Format {
 /// MiB of raw output) and has the times of the output; where the journal knows none, a piece every 50 ms.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca terminal export --terminal term_0123456789ab --format asciicast --output run.cast"
+    after_help = "Example:\n  orca terminal export --terminal term_0123456789ab --format asciicast \\\n      --output run.cast"
 )]
 pub struct TerminalExportArgs {
     #[command(flatten)]
     terminal: TerminalArg,
-    /// text, ansi or asciicast.
+    /// Plain text, ansi with colours and links, or a recording as asciicast version 2.
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
     /// The file to write [default: standard output].

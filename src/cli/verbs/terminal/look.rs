@@ -109,7 +109,7 @@ impl Verb for TerminalReadArgs {
 /// Waits until a terminal's process ends, or until its agent is idle.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca terminal wait --terminal term_0123456789ab --for exit --timeout-ms 600000 --json"
+    after_help = "Example:\n  orca terminal wait --terminal term_0123456789ab --for exit \\\n      --timeout-ms 600000 --json"
 )]
 pub struct TerminalWaitArgs {
     #[command(flatten)]

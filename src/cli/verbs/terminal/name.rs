@@ -32,7 +32,7 @@ struct TitleArgs {
 /// Gives a terminal a name, on the screen and in lists; without --title its first one comes back.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca terminal rename --terminal term_0123456789ab --title \"dev server\" --json"
+    after_help = "Example:\n  orca terminal rename --terminal term_0123456789ab --title \"dev server\" \\\n      --json"
 )]
 pub struct TerminalRenameArgs {
     #[command(flatten)]
@@ -55,7 +55,7 @@ impl Verb for TerminalRenameArgs {
 /// Gives a pane a title; an empty one takes it away. A terminal has one pane, so this is its name too.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca terminal set-pane-title --terminal term_0123456789ab --title \"step 2 of 5\" --json"
+    after_help = "Example:\n  orca terminal set-pane-title --terminal term_0123456789ab \\\n      --title \"step 2 of 5\" --json"
 )]
 pub struct TerminalSetPaneTitleArgs {
     #[command(flatten)]

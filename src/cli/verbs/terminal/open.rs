@@ -51,7 +51,7 @@ impl Verb for TerminalCreateArgs {
 /// Opens a shell or command beside a terminal: in its tab and worktree, sharing its place on the screen.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Example:\n  orca terminal split --terminal term_0123456789ab --direction vertical --command \"cargo test\" --json"
+    after_help = "Example:\n  orca terminal split --terminal term_0123456789ab --direction vertical \\\n      --command \"cargo test\" --json"
 )]
 pub struct TerminalSplitArgs {
     #[command(flatten)]

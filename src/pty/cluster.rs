@@ -143,6 +143,12 @@ impl ClusterTable {
         char::from_u32(FIRST_INTERNED + number)
     }
 
+    /// The cluster that one of our interned characters stands for.
+    pub fn text_of(&self, interned: char) -> Option<&str> {
+        let number = u32::from(interned).checked_sub(FIRST_INTERNED)?;
+        self.texts.get(number).filter(|_| is_interned(interned)).map(String::as_str)
+    }
+
     /// The text of a cell as its program meant it: tags removed, clusters in full.
     pub fn expand<'a>(&self, contents: &'a str) -> Cow<'a, str> {
         let is_ours = |c: char| style::is_tag(c) || is_interned(c);
@@ -151,8 +157,7 @@ impl ClusterTable {
         }
         let mut text = String::with_capacity(contents.len());
         for c in contents.chars().filter(|c| !style::is_tag(*c)) {
-            let cluster = u32::from(c).checked_sub(FIRST_INTERNED).and_then(|n| self.texts.get(n));
-            match cluster.filter(|_| is_interned(c)) {
+            match self.text_of(c) {
                 Some(cluster) => text.push_str(cluster),
                 None => text.push(c),
             }

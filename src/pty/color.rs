@@ -134,7 +134,9 @@ impl Colors {
     }
 }
 
-/// Reads `#rgb`, `#rrggbb`, `#rrrgggbbb`, `#rrrrggggbbbb` and `rgb:r/g/b` with 1 to 4 digits each.
+/// Reads `#rgb`, `#rrggbb`, `#rrrgggbbb`, `#rrrrggggbbbb` and `rgb:r/g/b` with 1 to 4 digits each. As in
+/// X11, digits behind `#` are the highest ones of their part, all others are scaled: `#f00` is a little
+/// less red than `rgb:f/0/0`.
 pub(super) fn parse(text: &str) -> Option<Rgb> {
     let parts: Vec<&str> = match (text.strip_prefix('#'), text.strip_prefix("rgb:")) {
         (Some(hex), _) if hex.is_ascii() && hex.len().is_multiple_of(3) && (3..=12).contains(&hex.len()) => {
@@ -145,7 +147,16 @@ pub(super) fn parse(text: &str) -> Option<Rgb> {
         _ => return None,
     };
     let [red, green, blue] = parts[..] else { return None };
-    Some((scaled(red)?, scaled(green)?, scaled(blue)?))
+    let part = |digits: &str| match text.starts_with('#') {
+        true => highest(digits),
+        false => scaled(digits),
+    };
+    Some((part(red)?, part(green)?, part(blue)?))
+}
+
+fn highest(digits: &str) -> Option<u8> {
+    let padded = format!("{digits}0");
+    u8::from_str_radix(padded.get(..2)?, 16).ok().filter(|_| digits.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn scaled(digits: &str) -> Option<u8> {
@@ -166,9 +177,10 @@ mod tests {
 
     #[test]
     fn colours_are_read_in_every_length() {
-        for text in ["#fff", "#ffffff", "#fffffffff", "rgb:f/f/f", "rgb:ffff/ff/fff"] {
+        for text in ["#ffffff", "#fffffffff", "#ffffffffffff", "rgb:f/f/f", "rgb:ffff/ff/fff"] {
             assert_eq!(parse(text), Some((255, 255, 255)), "{text}");
         }
+        assert_eq!(parse("#3a7"), Some((0x30, 0xa0, 0x70)));
         assert_eq!(parse("rgb:1/80/0000"), Some((17, 128, 0)));
         for text in ["", "#", "#ff", "rgb:1/2", "rgb:-1/2/3", "red", "#ééé", "rgb:/1/2"] {
             assert_eq!(parse(text), None, "{text}");

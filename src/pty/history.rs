@@ -263,11 +263,18 @@ fn write_cells(
             }
             // At the end of a row that is wrapped it is not part of the text.
             _ if style::is_filler(piece) && after.is_empty() => {}
-            _ if piece.len() == first.len_utf8() && !cluster::is_interned(first) => {
-                let is_wide = first.width().unwrap_or(1) > 1;
-                writer.set_look(*pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });
-                writer.push(piece);
-            }
+            // One character, so there are no tags: the most of all cells, and worth a shorter way.
+            _ if piece.len() == first.len_utf8() => match clusters.text_of(first) {
+                Some(cluster) => {
+                    writer.set_look(*pen, None, Shape::WideCluster);
+                    writer.push(cluster);
+                }
+                None => {
+                    let is_wide = first.width().unwrap_or(1) > 1;
+                    writer.set_look(*pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });
+                    writer.push(piece);
+                }
+            },
             _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
         }
         is_after_sgr = first == '\u{1b}';

@@ -126,6 +126,28 @@ fn a_person_types_resizes_detaches_and_comes_back() {
 }
 
 #[test]
+fn colours_that_a_program_redefines_reach_the_terminal_in_front_as_it_set_them() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    let wait_for_color = |screen: &Screen, wanted: vt100::Color| {
+        let has_color = |screen: &Screen| {
+            let parser = screen.parser.lock().unwrap();
+            let cells = (0..24).flat_map(|row| (0..80).map(move |col| (row, col)));
+            let mut shown = cells.filter_map(|(row, col)| parser.screen().cell(row, col));
+            shown.any(|cell| cell.contents() == "@" && cell.fgcolor() == wanted)
+        };
+        wait::until(|| has_color(screen).then_some(()), || format!("{wanted:?} in\n{}", screen.text()));
+    };
+    screen.keys("printf '\\033[31m\\100\\033[m\\n'\r");
+    wait_for_color(&screen, vt100::Color::Idx(1));
+    screen.keys("printf '\\033]4;1;#010203\\007'\r");
+    wait_for_color(&screen, vt100::Color::Rgb(1, 2, 3));
+    screen.keys("printf '\\033]104\\007'\r");
+    wait_for_color(&screen, vt100::Color::Idx(1));
+}
+
+#[test]
 fn what_is_found_in_history_and_copied_reaches_the_terminal_in_front() {
     let sandbox = Sandbox::with_repo();
     let mut screen = Screen::attach(&sandbox, 24, 80);

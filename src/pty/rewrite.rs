@@ -116,7 +116,8 @@ impl Term {
                 self.inject(&format!("\x1b[{n};{}H", col + 1));
             }
             b'e' => {
-                let row = self.cursor_position().0.saturating_add(n).min(self.n_rows() - 1);
+                let last = if self.is_origin { self.margins.bottom } else { self.n_rows() - 1 };
+                let row = self.cursor_position().0.saturating_add(n).min(last);
                 let col = self.cursor_in_row();
                 self.go_to(row, col);
             }

@@ -35,6 +35,8 @@ const MAX_LAST_WORDS: usize = 1 << 20;
 const TURN: usize = 64 << 10;
 /// Bytes of one turn in which nothing is drawn but text.
 const PLAIN_TURN: usize = 256 << 10;
+/// How long a prompt waits for its program to show something of it, before Enter is pressed all the same.
+const UNSEEN: Duration = Duration::from_secs(2);
 const ESCAPE: u8 = 0x1b;
 /// A shorter piece than this ends a turn.
 const SHORT: usize = 2_048;
@@ -59,6 +61,8 @@ pub struct Pump {
     looked_at: Instant,
     /// A prompt is being typed and settles until then.
     pause_until: Option<Instant>,
+    /// How long it settles from when its program shows something; a busy machine may take its time to.
+    settles_for: Option<Duration>,
     is_output_over: bool,
     has_told_end: bool,
 }
@@ -80,6 +84,7 @@ impl Pump {
             look_due: Some(now),
             looked_at: now,
             pause_until: None,
+            settles_for: None,
             is_output_over: false,
             has_told_end: false,
         }
@@ -236,6 +241,9 @@ impl Pump {
         let now = Instant::now();
         let mut inner = self.pane.inner();
         inner.last_output_at = Some(Clock::System.now());
+        if let Some(settles_for) = self.settles_for.take() {
+            self.pause_until = Some(now + settles_for);
+        }
         let is_urgent = self.take_events(&mut inner);
         // Before anybody sees it: what was shown once must be there again after a crash.
         if let Inner { journal: Some(journal), term, .. } = &mut *inner {
@@ -393,6 +401,7 @@ impl Pump {
             return;
         }
         self.pause_until = None;
+        self.settles_for = None;
         let pane = Arc::clone(&self.pane);
         let mut queue = pane.queue();
         loop {
@@ -454,7 +463,9 @@ impl Pump {
                     Some(Step::Paste(text)) => queue.partial = paste_bytes(&text, is_bracketed).into(),
                     Some(Step::Enter) => queue.partial = b"\r".to_vec().into(),
                     Some(Step::Settle { ms }) => {
-                        self.pause_until = Some(Instant::now() + Duration::from_millis(ms))
+                        let settles_for = Duration::from_millis(ms);
+                        self.settles_for = Some(settles_for);
+                        self.pause_until = Some(Instant::now() + settles_for.max(UNSEEN));
                     }
                     // Whoever queued the prompt waits before and after it.
                     Some(Step::AwaitReady { .. } | Step::EnterAgain { .. }) | None => {}

@@ -74,6 +74,34 @@ fn an_agent_that_a_person_started_in_a_shell_is_typed_to_like_one_of_ours() {
     assert!(!sandbox.ask(&["terminal", "read", "--terminal", &terminal]).to_string().contains("never typed"));
 }
 
+/// An agent on a busy machine: it reads late, and all that came until then at once.
+const LATE_AGENT: &str = r#"
+stty raw -echo
+printf '\033]7501;state=idle:app=mine\033\\'
+sleep 1
+printf '<%s>' "$(dd bs=4096 count=1 2>/dev/null | cat -v)"
+printf '<%s>' "$(dd bs=4096 count=1 2>/dev/null | cat -v)"
+sleep 60
+"#;
+
+#[test]
+fn enter_is_pressed_after_a_late_program_has_taken_the_text() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.set_agent("mine", "command = [\"mine\"]\nprompt = \"paste\"\n[paste]\nsettle_ms = 20\n");
+    let script = sandbox.scratch().join("mine");
+    std::fs::write(&script, LATE_AGENT).unwrap();
+    let created =
+        sandbox.ask(&["terminal", "create", "--command", &format!("exec bash {}", script.display())]);
+    let handle = created["terminal"]["handle"].as_str().unwrap().to_owned();
+    until(
+        || (sandbox.terminal(&handle)["live"]["activity"] == "idle").then_some(()),
+        || format!("{}\n{}", sandbox.terminal(&handle), sandbox.log()),
+    );
+    sandbox.ask(&["terminal", "send", "--terminal", &handle, "--enter", "--text", "fix it"]);
+    // Read in one go with its Enter, an agent would take it for a paste and go on waiting.
+    sandbox.wait_for_text(&handle, "<fix it><^M>");
+}
+
 #[test]
 fn an_agent_that_is_the_command_of_a_terminal_is_recognised() {
     let sandbox = Sandbox::with_repo();

@@ -94,6 +94,7 @@ fn the_cursor_moves_and_stops_at_edges_and_margins() {
         ("\x1b[2;4r\x1b[?6h\x1b[99;3H", (4, 3)),
         ("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[3d", (4, 3)),
         ("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[99d", (4, 3)),
+        ("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[9e", (4, 3)),
         ("\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[?6l", (1, 1)),
         ("\x1b[2;4r\x1b[?6h\x1b[3;5r", (3, 1)),
     ] {

@@ -97,8 +97,10 @@ impl Term {
             self.print_valid(&mut out, chunk.valid());
             n_used += chunk.valid().len();
             let damaged = chunk.invalid();
+            // Cut off by what follows it is damaged, at the end it may go on.
+            let is_at_end = n_used + damaged.len() == text.len();
             let is_unfinished = std::str::from_utf8(damaged).is_err_and(|error| error.error_len().is_none());
-            if is_unfinished && is_last {
+            if is_last && is_at_end && is_unfinished {
                 break;
             }
             n_used += damaged.len();

@@ -96,6 +96,19 @@ fn clusters_are_one_cell_of_two_columns() {
 }
 
 #[test]
+fn a_damaged_character_does_not_hold_back_what_follows_it() {
+    let mut term = Term::new(TermSize::clamped(4, 40), TermConfig::default());
+    let text = |term: &Term| rows(term)[0].runs.iter().map(|run| run.text.as_str()).collect::<String>();
+    term.process(b"\xe6\x97 at once");
+    assert_eq!(text(&term), "□ at once");
+    // At the end it may be whole yet.
+    term.process(b" \xe6\x97");
+    assert_eq!(text(&term), "□ at once");
+    term.process(b"\xa5");
+    assert_eq!(text(&term), "□ at once 日");
+}
+
+#[test]
 fn our_private_characters_cannot_be_forged() {
     let runs = first_row("a\u{e0100}\u{3e000}b\x1b[9mc");
     let text: String = runs.iter().map(|run| run.text.as_str()).collect();

@@ -10,8 +10,9 @@ use super::state::Margins;
 use super::term::Term;
 
 impl Term {
-    /// Whether the parser handles a complete sequence rightly as it is.
-    pub(super) fn is_native(&mut self, sequence: &[u8]) -> bool {
+    /// Whether the parser handles a complete sequence rightly as it is. `is_behind` says that it has not
+    /// been given everything in front of it yet.
+    pub(super) fn is_native(&mut self, sequence: &[u8], is_behind: bool) -> bool {
         if sequence.get(1) != Some(&b'[') {
             return matches!(sequence.get(1), Some(b'=' | b'>'));
         }
@@ -21,7 +22,10 @@ impl Term {
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2).
             b'K' => params.first().is_none_or(u8::is_ascii_digit),
-            b'J' => params.first().is_none_or(u8::is_ascii_digit) && params != b"3" && !self.is_line_open(),
+            b'J' => {
+                let may_end_line = !self.is_alt_screen() && (is_behind || self.is_line_open());
+                params.first().is_none_or(u8::is_ascii_digit) && params != b"3" && !may_end_line
+            }
             b'h' | b'l' => matches!(
                 params,
                 b"?25" | b"?1" | b"?2004" | b"?1000" | b"?1002" | b"?1003" | b"?1006" | b"?1005"
@@ -130,7 +134,8 @@ impl Term {
             b'J' => {
                 // What the top row continued is gone from the screen, so its line has ended.
                 self.archive_scrolled();
-                if matches!(csi.number(0, 0), 1 | 2) || self.cursor_position() == (0, 0) {
+                let is_top_erased = matches!(csi.number(0, 0), 1 | 2) || self.cursor_position() == (0, 0);
+                if is_top_erased && !self.is_alt_screen() {
                     self.history.close_open();
                 }
                 self.feed(sequence);

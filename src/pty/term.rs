@@ -192,7 +192,7 @@ impl Term {
             let Some(len) = scan::sequence_len(&bytes[at..], n_checked) else { break };
             let sequence = &bytes[at..at + len];
             let is_sound = len <= scan::limit(sequence) && scan::is_complete(sequence);
-            if !(is_sound && self.is_native(sequence)) {
+            if !(is_sound && self.is_native(sequence, segment < at)) {
                 self.feed(&bytes[segment..at]);
                 if is_sound {
                     self.rewrite(sequence);

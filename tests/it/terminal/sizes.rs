@@ -137,3 +137,15 @@ fn the_last_column_wraps_on_the_next_character_only() {
     term.process(b"\r\n12345678\n");
     assert_eq!((term.cursor().row, term.screen_text()[2].as_str()), (2, ""));
 }
+
+#[test]
+fn erasing_ends_the_line_that_the_top_continues_on_its_own_screen_only() {
+    let wrapped = "0123456789abcdefghij0123456789";
+    for output in [format!("{wrapped}\x1b[2J"), format!("{wrapped}\x1b[m\x1b[2J")] {
+        let term = term(2, 10, &output);
+        assert_eq!(term.history().text(0).as_deref(), Some("0123456789"), "{output:?}");
+    }
+    let mut term = term(2, 10, &format!("{wrapped}\x1b[?1049h\x1b[2Jfull\x1b[?1049l"));
+    assert_eq!(term.history().numbers(), 0..0);
+    assert_eq!(resized(&mut term, 2, 40), [wrapped]);
+}

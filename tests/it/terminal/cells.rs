@@ -202,3 +202,16 @@ fn encoding_a_decoded_row_gives_the_same_bytes() {
         assert_eq!(row::encode(&row::decode(&bytes).unwrap()), bytes);
     }
 }
+
+#[test]
+fn text_behind_half_a_character_is_shown_at_once() {
+    for (output, shown) in [
+        (&b"caf\xe9\r\nau lait"[..], ["caf□", "au lait"]),
+        (b"\xe6\x97\r\nnext", ["□", "next"]),
+        (b"\xf0\x9f\x91 x\r\ny", ["□ x", "y"]),
+    ] {
+        let mut term = Term::new(TermSize::clamped(2, 20), TermConfig::default());
+        term.process(output);
+        assert_eq!(term.screen_text(), shown, "{output:?}");
+    }
+}

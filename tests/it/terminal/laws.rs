@@ -14,7 +14,7 @@ use orca::pty::snapshot::{PaneImage, PaneRows, Patch};
 use orca::pty::term::{Term, TermConfig};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use proptest::test_runner::{TestError, TestRunner};
+use proptest::test_runner::{RngSeed, TestError, TestRunner};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
@@ -25,9 +25,11 @@ type Part = (Bytes, Vec<Index>, Option<TermSize>);
 /// Lines, and the sizes after them.
 type Gust = (Vec<String>, Vec<TermSize>);
 
+/// The same cases each time: what nobody has seen before is for [`fuzz`].
 fn config(n_cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases: n_cases,
+        rng_seed: RngSeed::Fixed(1),
         failure_persistence: None,
         max_shrink_iters: 20_000,
         ..ProptestConfig::default()
@@ -277,7 +279,9 @@ fn fuzz() {
     std::thread::spawn(move || watch(watched));
     loop {
         let case = (grammar::size(), parts(), grammar::story(), storm());
-        let outcome = TestRunner::new(config(20)).run(&case, |case| {
+        let rng_seed = if time.is_zero() { RngSeed::Fixed(2) } else { RngSeed::Random };
+        let config = ProptestConfig { rng_seed, ..config(20) };
+        let outcome = TestRunner::new(config).run(&case, |case| {
             n_cases.set(n_cases.get() + 1);
             *current.lock().unwrap() = (Instant::now(), case.clone());
             let (size, parts, story, storm) = case;

@@ -75,16 +75,24 @@ struct Outlet {
 }
 
 impl Sender {
-    /// Sends a frame. After the connection broke it goes nowhere; [`Stream::next`] tells of it.
-    pub fn send(&self, message: &ClientFrame) {
-        let Ok(bytes) = wire::encode(message) else { return };
+    /// Sends a frame. False: the connection is broken and nothing of it went out; [`Stream::next`] tells
+    /// of it too.
+    pub fn send(&self, message: &ClientFrame) -> bool {
+        let Ok(bytes) = wire::encode(message) else { return false };
         let mut rest = self.0.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let n_sent = if rest.is_empty() { (&*self.0.socket).write(&bytes).unwrap_or(0) } else { 0 };
+        let n_sent = match rest.is_empty().then(|| (&*self.0.socket).write(&bytes)) {
+            Some(Ok(n_sent)) => n_sent,
+            Some(Err(error)) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
+                return false;
+            }
+            Some(Err(_)) | None => 0,
+        };
         let unsent = bytes.get(n_sent..).unwrap_or_default();
         if !unsent.is_empty() {
             rest.extend_from_slice(unsent);
             self.0.has_rest.notify_one();
         }
+        true
     }
 }
 
@@ -147,8 +155,11 @@ impl Stream {
         let drain = tokio::spawn(Arc::clone(&sender.0).drain());
         let stream = Self { read, decoder: Decoder::default(), sender, drain };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        stream.sender.send(&ClientFrame::Attach(Attach { contract: CONTRACT_VERSION, version, host }));
-        Ok(stream)
+        let attach = ClientFrame::Attach(Attach { contract: CONTRACT_VERSION, version, host });
+        match stream.sender.send(&attach) {
+            true => Ok(stream),
+            false => Err(broken(&"it went away")),
+        }
     }
 
     /// The sending side.

@@ -16,7 +16,10 @@ words! {
         TaskChanged = "task.changed",
         AttemptStarted = "attempt.started",
         AttemptConfirmed = "attempt.confirmed",
+        /// The brief was typed, and no sign of work was seen yet.
         AttemptUnconfirmed = "attempt.unconfirmed",
+        /// The brief could not be typed yet: something on the screen is in its way.
+        AttemptBlocked = "attempt.blocked",
         AttemptUnknown = "attempt.unknown",
         /// Nothing was heard or seen of it for long; a mark, nothing else.
         AttemptQuiet = "attempt.quiet",

@@ -48,6 +48,7 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         EventKind::AttemptStarted => "started",
         EventKind::AttemptConfirmed => "confirmed",
         EventKind::AttemptUnconfirmed => "unconfirmed",
+        EventKind::AttemptBlocked => "brief waits",
         EventKind::AttemptUnknown => "unknown",
         EventKind::AttemptQuiet => "quiet",
         EventKind::AttemptHeard => "heard again",

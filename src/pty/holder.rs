@@ -3,8 +3,9 @@
 //! While a server is connected it only waits: the server has the PTY's descriptor and reads by
 //! itself. While none is, it drains the PTY into a bounded ring, so that the child never blocks.
 //! The loop is one thread, so nobody else reads while it hands over: the server gets the ring first
-//! and reads the descriptor after it, and no byte is lost or doubled. Bytes that a server had read
-//! when it was killed are in its journal or gone with it.
+//! and reads the descriptor after it, and no byte is lost or doubled. The ring is kept until the server
+//! says that it has it. Bytes that a server had read when it was killed are in its journal or gone with
+//! it.
 //!
 //! One holder at a time has a terminal's folder: it locks `holder.lock` there. It leaves two records
 //! beside it: `holder.json` when the child runs, `exit.json` when it ended or could not be started.

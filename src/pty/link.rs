@@ -47,7 +47,11 @@ impl Link {
             if let Some(message) = wire::take(&mut inbox)? {
                 match message {
                     Message::Hello(hello) => break hello,
-                    Message::Ring(_) | Message::Ended(_) | Message::Kill { .. } | Message::Collected => {
+                    Message::Ring(_)
+                    | Message::Ended(_)
+                    | Message::Kill { .. }
+                    | Message::Taken
+                    | Message::Collected => {
                         return Err(PtyError::Malformed { what: "first word of a holder" });
                     }
                 }
@@ -66,7 +70,12 @@ impl Link {
         stream.set_nonblocking(true).map_err(PtyError::io("connect to the holder"))?;
         rustix::io::ioctl_fionbio(&master, true)
             .map_err(|error| PtyError::Io { doing: "prepare the terminal", source: error.into() })?;
-        Ok(Self { master, hello, ring, stream, inbox })
+        let awaits_taken = hello.awaits_taken;
+        let mut link = Self { master, hello, ring, stream, inbox };
+        if awaits_taken {
+            link.say(&Message::Taken)?;
+        }
+        Ok(link)
     }
 
     /// The connection, to wait for readiness.
@@ -84,9 +93,13 @@ impl Link {
         loop {
             match wire::take(&mut self.inbox)? {
                 Some(Message::Ended(end)) => return Ok(Some(end)),
-                Some(Message::Hello(_) | Message::Ring(_) | Message::Kill { .. } | Message::Collected) => {
-                    continue;
-                }
+                Some(
+                    Message::Hello(_)
+                    | Message::Ring(_)
+                    | Message::Kill { .. }
+                    | Message::Taken
+                    | Message::Collected,
+                ) => continue,
                 None => {}
             }
             match self.stream.read(&mut buffer) {

@@ -49,6 +49,9 @@ pub struct Hello {
     pub n_ring: u64,
     /// Set when the child ended already.
     pub end: Option<ChildEnd>,
+    /// It keeps the ring until it hears [`Message::Taken`].
+    #[serde(default)]
+    pub awaits_taken: bool,
 }
 
 /// What goes over the connection.
@@ -60,6 +63,8 @@ pub enum Message {
     Ring(Vec<u8>),
     /// Holder: the child ended.
     Ended(ChildEnd),
+    /// Server: the ring is here; the holder need not keep it for the next server.
+    Taken,
     /// Server: end the child and everything in its session, harder after half and after all of the grace.
     Kill { grace_ms: u32 },
     /// Server: the status is recorded; the holder may go.
@@ -78,6 +83,7 @@ pub fn encode(message: &Message) -> Vec<u8> {
         Message::Ended(end) => (3, serde_json::to_vec(end).unwrap_or_default()),
         Message::Kill { grace_ms } => (4, grace_ms.to_le_bytes().to_vec()),
         Message::Collected => (5, Vec::new()),
+        Message::Taken => (6, Vec::new()),
     };
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
     bytes.push(kind);
@@ -114,6 +120,7 @@ fn decode(kind: u8, payload: &[u8]) -> Result<Message, super::PtyError> {
         3 => serde_json::from_slice(payload).ok().map(Message::Ended),
         4 => payload.try_into().ok().map(|bytes| Message::Kill { grace_ms: u32::from_le_bytes(bytes) }),
         5 => Some(Message::Collected),
+        6 => Some(Message::Taken),
         _ => None,
     };
     message.ok_or(malformed)
@@ -131,6 +138,7 @@ mod tests {
             Message::Ended(end),
             Message::Kill { grace_ms: 9 },
             Message::Collected,
+            Message::Taken,
         ];
         let bytes: Vec<u8> = sent.iter().flat_map(encode).collect();
         assert!(bytes.starts_with(&ring_header(2)));

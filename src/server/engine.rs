@@ -16,6 +16,7 @@ use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
 use super::fault::{self, Point};
 use super::hub::{Hub, Snapshot, Subscriber};
+use super::pane::Typed;
 use super::spool::{Found, Refused, Spool, Unreadable};
 use super::terminals::{Recovered, Terminals};
 use super::waits::{self, Waiting, Waits};
@@ -511,8 +512,9 @@ impl Engine {
     pub fn reconnect(&self, inbox: &Inbox) -> Result<(), ErrorBody> {
         let tx = self.store.read().map_err(OpError::from)?;
         let live: Vec<Terminal> = tx.list("live", "", usize::MAX).map_err(OpError::from)?;
-        for terminal in live.iter().filter(|terminal| terminal.life == TerminalLife::Running) {
-            let command = match self.terminals.recover(terminal) {
+        let running = live.iter().filter(|terminal| terminal.life == TerminalLife::Running);
+        for (terminal, recovered) in self.terminals.recover_all(running) {
+            let command = match recovered {
                 Recovered::Live => continue,
                 Recovered::Ended(end) => Command::ended(&terminal.id, end),
                 Recovered::Lost => Command::TerminalLost { terminal: terminal.id.clone() },
@@ -536,8 +538,8 @@ impl Engine {
 
     fn act(&mut self, act: Act) {
         match act {
-            Act::Type { terminal, bytes } => self.terminals.type_bytes(&terminal, bytes),
-            Act::Prompt { terminal, text } => self.terminals.prompt(&terminal, &text),
+            Act::Type { terminal, bytes } => self.terminals.take(&terminal, Typed::Machine(bytes)),
+            Act::Prompt { terminal, text } => self.terminals.take(&terminal, Typed::Prompt(text)),
             Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
             Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
             Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),

@@ -11,7 +11,7 @@ use super::screens::Screens;
 use crate::agent::Presets;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
 use crate::agent::preset::Preset;
-use crate::agent::prompt::Step;
+use crate::agent::prompt::{self, Step};
 use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::input::{InputEvent, Key, KeyPhase};
@@ -51,6 +51,17 @@ pub enum Item {
     Prompt(VecDeque<Step>),
     /// A line for an agent at rest, about these messages: typed at once or given back.
     Nudge { steps: VecDeque<Step>, messages: Vec<MessageId> },
+}
+
+/// What somebody wants typed, before it is known how this program takes it.
+#[derive(Debug)]
+pub enum Typed {
+    /// What a person did.
+    Person(InputEvent),
+    /// A machine's bytes.
+    Machine(Vec<u8>),
+    /// A machine's prompt: paste, pause, Enter, as one item.
+    Prompt(String),
 }
 
 /// What is to be typed, in order.
@@ -150,6 +161,14 @@ pub enum Order {
     },
     /// The end is recorded; the holder may go.
     Collected,
+}
+
+/// The steps that type something; waiting is done by whoever delivers a brief.
+pub fn is_typed(step: &Step) -> bool {
+    match step {
+        Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => true,
+        Step::AwaitReady { .. } | Step::EnterAgain { .. } => false,
+    }
 }
 
 impl std::fmt::Debug for Pane {
@@ -320,6 +339,18 @@ impl Pane {
             self.wake();
         }
         is_typed
+    }
+
+    /// Types or queues what somebody wants typed.
+    pub fn take(&self, typed: Typed) {
+        match typed {
+            Typed::Person(event) => drop(self.input(&event)),
+            Typed::Machine(bytes) => self.push(Item::Machine(bytes)),
+            Typed::Prompt(text) => self.push(Item::Prompt(match self.preset() {
+                Some(preset) => prompt::injection(&preset, &text).into_iter().filter(is_typed).collect(),
+                None => [Step::Paste(text), Step::Settle { ms: 50 }, Step::Enter].into(),
+            })),
+        }
     }
 
     /// Whether more may be typed now.

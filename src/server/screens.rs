@@ -5,7 +5,7 @@
 
 use super::command::{Command, Inbox};
 use super::outlet::{Offered, Outlet};
-use super::pane::{Pane, lock};
+use super::pane::{Pane, Typed, lock};
 use super::terminals::Terminals;
 use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
@@ -50,7 +50,9 @@ impl Screens {
 
     /// Types what the person did; waits while the program does not read, so that no key is dropped.
     pub async fn input(&self, terminal: &TerminalId, event: InputEvent) {
-        let Some(pane) = self.terminals.pane(terminal) else { return };
+        let Some(pane) = self.terminals.pane(terminal) else {
+            return self.terminals.take(terminal, Typed::Person(event));
+        };
         loop {
             let room = pane.room.notified();
             if pane.has_room() || pane.inner().end.is_some() {

@@ -1,10 +1,9 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
 use super::command::{Command, Inbox};
-use super::pane::{Item, Order, Pane, PaneParts, lock, page_of};
+use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
 use crate::agent::Presets;
-use crate::agent::prompt::{self, Step};
 use crate::base::clock::Clock;
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
@@ -45,6 +44,9 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 /// What terminals need of the server.
 pub struct Terminals {
     panes: Mutex<HashMap<TerminalId, Arc<Pane>>>,
+    /// The terminals whose holder was not heard yet, each with what was typed into it meanwhile. Locked
+    /// before `panes`.
+    unheard: Mutex<HashMap<TerminalId, Vec<Typed>>>,
     dir: StateDir,
     presets: Arc<Presets>,
     inbox: Inbox,
@@ -75,6 +77,7 @@ impl Terminals {
     pub fn new(dir: StateDir, presets: Arc<Presets>, inbox: Inbox, n_scrollback_lines: usize) -> Self {
         Self {
             panes: Mutex::new(HashMap::new()),
+            unheard: Mutex::new(HashMap::new()),
             dir,
             presets,
             inbox,
@@ -151,7 +154,11 @@ impl Terminals {
         if !answers.is_empty() {
             pane.push(Item::Bytes(answers));
         }
+        // Under one lock, so that nothing typed later comes before what was typed while it was unheard.
+        let mut unheard = lock(&self.unheard);
+        unheard.remove(&terminal.id).into_iter().flatten().for_each(|typed| pane.take(typed));
         lock(&self.panes).insert(terminal.id.clone(), Arc::clone(&pane));
+        drop(unheard);
         let pump = Pump::new(pane, link, woken, self.inbox.clone(), self.notices.clone());
         std::thread::Builder::new()
             .name(format!("orca-{}", terminal.id))
@@ -199,9 +206,24 @@ impl Terminals {
         }
     }
 
+    /// The same for many, side by side: holders that do not answer are waited for once, not each in turn.
+    pub fn recover_all<'a>(
+        &self,
+        wanted: impl Iterator<Item = &'a Terminal>,
+    ) -> Vec<(&'a Terminal, Recovered)> {
+        std::thread::scope(|scope| {
+            let looks: Vec<_> =
+                wanted.map(|terminal| (terminal, scope.spawn(|| self.recover(terminal)))).collect();
+            let seen = looks.into_iter();
+            // A look that failed is made again until it says something.
+            seen.map(|(terminal, look)| (terminal, look.join().unwrap_or(Recovered::Unsettled))).collect()
+        })
+    }
+
     /// Goes on looking for a terminal until it is known what became of it, and tells the engine then. Until
     /// that it counts as running: silence decides nothing (design 7.1).
     pub fn recover_later(self: Arc<Self>, terminal: Terminal) {
+        lock(&self.unheard).entry(terminal.id.clone()).or_default();
         let looking = move || {
             let command = loop {
                 if let Some(child_pid) = self.left_session(&terminal.id) {
@@ -214,6 +236,7 @@ impl Terminals {
                     Recovered::Unsettled => std::thread::sleep(ASK_AGAIN),
                 }
             };
+            lock(&self.unheard).remove(&terminal.id);
             self.inbox.blocking_send(command).or_log("note what became of a terminal");
         };
         let begun = std::thread::Builder::new().name(String::from("orca-recover")).spawn(looking);
@@ -408,21 +431,21 @@ impl Terminals {
         }
     }
 
-    /// Types bytes for a machine.
-    pub fn type_bytes(&self, terminal: &TerminalId, bytes: Vec<u8>) {
+    /// Types into a terminal; into one whose holder was not heard yet, once it is. What nobody can read
+    /// any more is dropped.
+    pub fn take(&self, terminal: &TerminalId, typed: Typed) {
+        let mut unheard = lock(&self.unheard);
         if let Some(pane) = self.pane(terminal) {
-            pane.push(Item::Machine(bytes));
+            drop(unheard);
+            pane.take(typed);
+        } else if let Some(held) = unheard.get_mut(terminal) {
+            held.push(typed);
         }
     }
 
-    /// Types a prompt for a machine: paste, pause, Enter, as one item.
-    pub fn prompt(&self, terminal: &TerminalId, text: &str) {
-        let Some(pane) = self.pane(terminal) else { return };
-        let steps = match pane.preset() {
-            Some(preset) => prompt::injection(&preset, text).into_iter().filter(is_typed).collect(),
-            None => [Step::Paste(text.to_owned()), Step::Settle { ms: 50 }, Step::Enter].into(),
-        };
-        pane.push(Item::Prompt(steps));
+    /// Whether its holder lives as far as is known, and was not heard yet by this server.
+    pub fn is_unheard(&self, terminal: &TerminalId) -> bool {
+        lock(&self.unheard).contains_key(terminal)
     }
 
     /// Types a line for an agent at rest, or gives it back if it is at rest no more.
@@ -460,14 +483,6 @@ fn recorded(dir: &std::path::Path, pane: Option<&Pane>) -> Option<Vec<Record>> {
     }
     let records = journal::restore(dir).records;
     (!records.is_empty()).then_some(records)
-}
-
-/// The steps that type something; waiting is done by whoever delivers a brief.
-pub fn is_typed(step: &Step) -> bool {
-    match step {
-        Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => true,
-        Step::AwaitReady { .. } | Step::EnterAgain { .. } => false,
-    }
 }
 
 fn page_of_text(text: &str, wish: &ReadWish) -> OutputPage {

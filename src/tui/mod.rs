@@ -35,7 +35,7 @@ use crate::base::code::ErrorCode;
 use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream};
 use crate::proto::error::ErrorBody;
-use crate::proto::screen::HostFacts;
+use crate::proto::screen::{ClientFrame, HostFacts};
 use clipboard::Porter;
 use model::{Model, Options};
 use msg::{Cmd, Left, Msg};
@@ -217,8 +217,9 @@ impl Screen {
         for cmd in update::update(&mut self.model, msg) {
             match cmd {
                 Cmd::Send(frame) => {
-                    if let Some(stream) = self.link.stream() {
-                        stream.sender().send(&frame);
+                    let is_sent = self.link.stream().is_some_and(|stream| stream.sender().send(&frame));
+                    if let (false, ClientFrame::Input { terminal, event }) = (is_sent, frame) {
+                        self.model.early_input.push((terminal, event));
                     }
                 }
                 Cmd::Clipboard(order) => self.porter.take(order),

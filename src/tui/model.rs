@@ -203,7 +203,7 @@ pub struct Model {
     pub is_active: bool,
     /// A pane the person opened, focused as soon as it is known.
     pub wanted_focus: Option<TerminalId>,
-    /// What was typed for programs that are being started, in order.
+    /// What was typed for programs that are being started, or while no server was there, in order.
     pub early_input: Vec<(TerminalId, InputEvent)>,
     /// What of the frame drawn last is out of date.
     pub stale: Stale,

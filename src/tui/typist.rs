@@ -44,8 +44,9 @@ impl Typist {
         {
             self.is_echo_due.store(true, Ordering::Release);
             let (terminal, event) = (straight.terminal.clone(), InputEvent::Key(*event));
-            straight.server.send(&ClientFrame::Input { terminal, event });
-            return true;
+            if straight.server.send(&ClientFrame::Input { terminal, event }) {
+                return true;
+            }
         }
         desk.straight = None;
         desk.n_handed += 1;

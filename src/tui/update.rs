@@ -28,7 +28,7 @@ use crate::proto::terminal::{TerminalCreate, TerminalSplit};
 
 /// Between two turns of a drag that rests at an edge.
 const EDGE_PAUSE_MS: u64 = 50;
-/// Keys and pastes that wait at most for a program that is being started.
+/// Keys and pastes that wait at most for a program that is being started, or for a server.
 const MAX_EARLY_INPUT: usize = 1_000;
 
 /// The flag of kitty's keyboard protocol for repeats and releases.
@@ -263,14 +263,16 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
     cmds
 }
 
-/// Input for the focused program. An ended one gets nothing; for one that is being started it waits
-/// in order, because the server has nobody to type it to yet.
+/// Input for the focused program. An ended one gets nothing; for one that is being started, and while no
+/// server is there, it waits in order.
 fn to_program(model: &mut Model, event: InputEvent) -> Vec<Cmd> {
     let Some(terminal) = model.focus.clone() else { return Vec::new() };
     let Some(row) = model.mirror.terminals.get(&terminal) else { return Vec::new() };
     match row.life {
-        TerminalLife::Running => vec![Cmd::Send(ClientFrame::Input { terminal, event })],
-        TerminalLife::Starting => {
+        TerminalLife::Running if model.link == Link::Attached => {
+            vec![Cmd::Send(ClientFrame::Input { terminal, event })]
+        }
+        TerminalLife::Running | TerminalLife::Starting => {
             if model.early_input.len() < MAX_EARLY_INPUT {
                 model.early_input.push((terminal, event));
             }
@@ -280,8 +282,12 @@ fn to_program(model: &mut Model, event: InputEvent) -> Vec<Cmd> {
     }
 }
 
-/// Sends what was typed before a program was there, once it is; drops what has nobody any more.
+/// Sends what was typed before a program or its server was there, once they are; drops what has nobody
+/// any more.
 fn send_early_input(model: &mut Model) -> Vec<Cmd> {
+    if model.link != Link::Attached {
+        return Vec::new();
+    }
     let life = |id: &TerminalId| model.mirror.terminals.get(id).map(|row| row.life);
     let early = std::mem::take(&mut model.early_input);
     let (waiting, due): (Vec<_>, Vec<_>) =

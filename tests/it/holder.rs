@@ -6,6 +6,8 @@ use orca::pty::PtyError;
 use orca::pty::holder;
 use orca::pty::link::{self, Found, Link, Output};
 use orca::pty::wire::{ChildEnd, LaunchSpec};
+use std::io::Read as _;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 fn orca() -> &'static Path {
@@ -84,6 +86,29 @@ fn output_and_status_survive_a_server_that_goes_and_comes() {
     second.collected().unwrap();
     wait_until_gone(&spec.socket);
     assert!(matches!(Link::connect(&spec.socket), Err(PtyError::HolderGone)));
+}
+
+#[test]
+fn a_server_that_dies_before_it_took_the_kept_output_leaves_it_to_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(dir.path(), "echo kept; read x");
+    holder::spawn(orca(), &spec).unwrap();
+    until(
+        || {
+            let mut caller = UnixStream::connect(&spec.socket).unwrap();
+            // It is handed over, and the caller goes without a word.
+            let mut hello = [0_u8; 4096];
+            let n_read = caller.read(&mut hello).unwrap();
+            String::from_utf8_lossy(&hello[..n_read]).contains("\"n_ring\":6").then_some(())
+        },
+        || String::from("the holder kept nothing"),
+    );
+    let mut link = Link::connect(&spec.socket).unwrap();
+    assert_eq!(String::from_utf8_lossy(&link.ring), "kept\r\n");
+    send_line(&link, "\r");
+    wait_for_end(&mut link);
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
 }
 
 #[test]

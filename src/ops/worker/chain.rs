@@ -367,7 +367,7 @@ fn tell_delivery(cx: &mut Cx<'_>, dispatch: &Dispatch, delivery: PromptDelivery)
             (EventKind::AttemptUnconfirmed, "the brief was typed; nothing was seen of it yet")
         }
         PromptDelivery::Blocked => {
-            (EventKind::AttemptUnconfirmed, "the brief waits: something on the screen is in its way")
+            (EventKind::AttemptBlocked, "the brief waits: something on the screen is in its way")
         }
         PromptDelivery::None
         | PromptDelivery::Argument

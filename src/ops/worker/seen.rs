@@ -118,7 +118,8 @@ impl Seen {
     pub fn was_injected(&self, cx: &Cx<'_>) -> Result<bool, OpError> {
         let events = cx.tx.events_of_task(&self.dispatch.task_id)?;
         Ok(events.iter().any(|event| {
-            event.kind == EventKind::AttemptConfirmed && event.dispatch_id.as_ref() == Some(&self.dispatch.id)
+            matches!(event.kind, EventKind::AttemptConfirmed | EventKind::AttemptUnconfirmed)
+                && event.dispatch_id.as_ref() == Some(&self.dispatch.id)
         }))
     }
 

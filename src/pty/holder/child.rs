@@ -47,6 +47,7 @@ pub(super) fn start(spec: LaunchSpec, listener: UnixListener, lock: File) -> Res
         started_at: Clock::System.now(),
         n_dropped: 0,
         n_ring: 0,
+        awaits_taken: true,
         end: None,
     };
     // The child runs: from here on a failure must not be told as "not started".

@@ -190,9 +190,8 @@ impl Holder {
         }
         // A server that connects holds the state directory's lock, so an older one is dead.
         self.server = None;
-        // What was not handed over completely stays here for the next one.
+        // The ring stays here for the next one until this one has it.
         if self.hand_over(&stream).or_log("hand over the terminal").is_some() {
-            self.ring = Ring::new(self.ring.most);
             self.server = Some(Server { stream, inbox: Vec::new() });
         }
     }
@@ -241,6 +240,7 @@ impl Holder {
                 let grace = Duration::from_millis(u64::from(*grace_ms));
                 self.kill = Some(Kill::new(self.hello.child_pid, grace));
             }
+            Message::Taken => self.ring = Ring::new(self.ring.most),
             Message::Collected => self.is_collected = self.hello.end.is_some(),
             // A holder's own words; a server does not say them.
             Message::Hello(_) | Message::Ring(_) | Message::Ended(_) => {}

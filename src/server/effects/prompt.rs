@@ -5,8 +5,8 @@ use crate::agent::detect::AgentState;
 use crate::agent::prompt::{self, Step};
 use crate::base::id::TerminalId;
 use crate::model::effect::Outcome;
-use crate::server::pane::{Item, Pane};
-use crate::server::terminals::{Terminals, is_typed};
+use crate::server::pane::{Item, Pane, is_typed};
+use crate::server::terminals::Terminals;
 use std::time::{Duration, Instant};
 
 /// Without rules for its screen, an agent that is quiet for this long takes text.
@@ -26,6 +26,12 @@ pub(super) fn deliver(
     tell_blocked: &dyn Fn(String),
     is_wanted: &dyn Fn() -> bool,
 ) -> Outcome {
+    while terminals.is_unheard(terminal) {
+        if !is_wanted() {
+            return withdrawn();
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
     let Some(pane) = terminals.pane(terminal) else {
         return Outcome::Failed {
             code: String::from("terminal_gone"),

@@ -2,6 +2,7 @@
 
 use crate::base::code::ErrorCode;
 use crate::base::path::make_private_dir;
+use crate::base::report::OrLog as _;
 use crate::config::env::is_private_to_host;
 use crate::model::effect::Outcome;
 use crate::model::terminal::{ProcessEnd, Terminal};
@@ -12,13 +13,14 @@ use crate::pty::wire::{ChildEnd, LaunchSpec};
 use crate::server::terminals::Terminals;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Output a holder keeps while no server is there, in bytes.
 const RING_BYTES: usize = 1 << 20;
 
 /// Starts the terminal's holder and takes the terminal over. A holder that is there already is the
 /// work of an earlier run.
-pub(super) fn spawn(program: &Path, terminals: &Terminals, row: &Terminal) -> Outcome {
+pub(super) fn spawn(program: &Path, terminals: &Arc<Terminals>, row: &Terminal) -> Outcome {
     match try_spawn(program, terminals, row) {
         Ok(pid) => Outcome::TerminalSpawned { pid },
         Err(error) => {
@@ -29,7 +31,7 @@ pub(super) fn spawn(program: &Path, terminals: &Terminals, row: &Terminal) -> Ou
     }
 }
 
-fn try_spawn(program: &Path, terminals: &Terminals, row: &Terminal) -> Result<u32, PtyError> {
+fn try_spawn(program: &Path, terminals: &Arc<Terminals>, row: &Terminal) -> Result<u32, PtyError> {
     if let Some(pane) = terminals.pane(&row.id) {
         return Ok(pane.child_pid);
     }
@@ -53,8 +55,11 @@ fn try_spawn(program: &Path, terminals: &Terminals, row: &Terminal) -> Result<u3
         ring_bytes: RING_BYTES,
     };
     let hello = holder::spawn(program, &spec)?;
-    let link = Link::connect(&socket)?;
-    terminals.adopt(row, link)?;
+    // It runs from here on, also where its holder is slow to hand it over.
+    let adopted = Link::connect(&socket).and_then(|link| terminals.adopt(row, link));
+    if adopted.or_log("take a new terminal over; it is tried again").is_none() {
+        Arc::clone(terminals).recover_later(row.clone());
+    }
     Ok(hello.child_pid)
 }
 

@@ -310,6 +310,20 @@ fn losing_the_server_keeps_the_picture_and_says_so() {
 }
 
 #[test]
+fn what_is_typed_while_no_server_is_there_reaches_the_program_under_the_next_one() {
+    let mut desk = Desk::team(120, 40);
+    desk.take(Msg::Lost { reason: "gone".into() });
+    desk.cmds.clear();
+    desk.text("ab");
+    desk.take(Msg::Tick(desk.model.now));
+    assert!(typed(&desk).is_empty());
+    desk.take(Msg::Server(ServerFrame::Attached { runtime_id: "rt_2".into() }));
+    desk.text("c");
+    let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
+    assert_eq!(keys, ['a', 'b', 'c'].map(Key::Char));
+}
+
+#[test]
 fn a_pasted_text_reaches_the_program_as_one_item() {
     let mut desk = Desk::team(120, 40);
     desk.cmds.clear();

@@ -5,12 +5,16 @@
 use super::out::Out;
 use crate::base::text;
 use clap::Args;
+use rustix::process::{Pid, Signal};
 use serde_json::Value;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shows a team at work: two parallel workers, a question, a failed and retried attempt, a gate, a
@@ -39,7 +43,8 @@ pub fn run(args: &DemoArgs, out: &mut Out<'_>) -> u8 {
     let outcome = Stage::prepare().and_then(|stage| {
         let played = if args.headless { stage.play_headless(out) } else { stage.play_on_screen() };
         stage.end(args.headless, out);
-        played
+        // A command of ours that the signal ended too is not what went wrong.
+        if stage.is_over.load(Ordering::Relaxed) { Err(String::from("interrupted")) } else { played }
     });
     match outcome {
         Ok(()) => 0,
@@ -55,6 +60,8 @@ struct Stage {
     orca: PathBuf,
     root: PathBuf,
     repo: PathBuf,
+    /// Somebody wants the demo to end, or its terminal is gone. It cleans up first.
+    is_over: Arc<AtomicBool>,
 }
 
 impl Stage {
@@ -62,7 +69,12 @@ impl Stage {
         let orca =
             std::env::current_exe().map_err(|error| format!("cannot find its own program: {error}"))?;
         let root = std::env::temp_dir().join(format!("orca-demo-{}", std::process::id()));
-        let stage = Self { orca, repo: root.join("shop"), root };
+        let is_over = Arc::new(AtomicBool::new(false));
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            signal_hook::flag::register(signal, Arc::clone(&is_over))
+                .map_err(|error| format!("cannot watch for signals: {error}"))?;
+        }
+        let stage = Self { orca, repo: root.join("shop"), root, is_over };
         stage.write_files().map_err(|error| format!("cannot write to {}: {error}", stage.root.display()))?;
         stage.make_repository()?;
         Ok(stage)
@@ -153,8 +165,20 @@ impl Stage {
 
     fn play_on_screen(&self) -> Result<(), String> {
         self.start_coordinator()?;
-        let status =
-            self.command().arg("attach").status().map_err(|error| format!("cannot attach: {error}"))?;
+        let cannot = |error| format!("cannot attach: {error}");
+        let mut screen = self.command().arg("attach").spawn().map_err(cannot)?;
+        let status = loop {
+            if let Some(status) = screen.try_wait().map_err(cannot)? {
+                break status;
+            }
+            if self.is_over.load(Ordering::Relaxed) {
+                // It leaves the terminal as it found it.
+                rustix::process::kill_process(Pid::from_child(&screen), Signal::TERM)
+                    .map_err(|error| cannot(error.into()))?;
+                break screen.wait().map_err(cannot)?;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        };
         if status.success() { Ok(()) } else { Err(format!("the screen ended with {status}")) }
     }
 
@@ -165,6 +189,9 @@ impl Stage {
             let is_over = self.look(&mut timeline, &coordinator)?;
             if is_over {
                 break;
+            }
+            if self.is_over.load(Ordering::Relaxed) {
+                return Ok(());
             }
             if timeline.began.elapsed() > PATIENCE {
                 return Err(self.what_hangs(&coordinator));

@@ -98,7 +98,7 @@ impl Host {
             .next_step("orca server restart")));
         }
         if !stop.keep_terminals {
-            self.terminals.end_all().await;
+            Arc::clone(&self.terminals).end_all().await;
         }
         let n_kept = if stop.keep_terminals { running.len() } else { 0 };
         let stopping = Stopping { pid: Some(std::process::id()), n_ended: running.len() - n_kept, n_kept };

@@ -27,6 +27,7 @@ mod rules;
 mod scratch;
 mod screens;
 mod spool;
+mod starts;
 mod terminals;
 mod waits;
 mod world;
@@ -96,7 +97,6 @@ fn serve(
     let effects = Effects {
         inbox: inbox.clone(),
         open: Arc::default(),
-        starts: Arc::default(),
         terminals: Arc::clone(&terminals),
         program: boot::own_path(),
         worktrees: WorktreePlaces {

@@ -3,6 +3,7 @@
 use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
+use super::starts::Starts;
 use crate::agent::Presets;
 use crate::base::clock::Clock;
 use crate::base::id::{MessageId, TerminalId};
@@ -47,6 +48,7 @@ pub struct Terminals {
     /// The terminals whose holder was not heard yet, each with what was typed into it meanwhile. Locked
     /// before `panes`.
     unheard: Mutex<HashMap<TerminalId, Vec<Typed>>>,
+    pub starts: Arc<Starts>,
     dir: StateDir,
     presets: Arc<Presets>,
     inbox: Inbox,
@@ -78,6 +80,7 @@ impl Terminals {
         Self {
             panes: Mutex::new(HashMap::new()),
             unheard: Mutex::new(HashMap::new()),
+            starts: Arc::default(),
             dir,
             presets,
             inbox,
@@ -363,19 +366,32 @@ impl Terminals {
         self.running().len()
     }
 
-    /// The terminals whose process runs, for people.
+    /// The terminals whose process runs or may run, for people.
     pub fn live_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.running().iter().map(|pane| pane.id.to_string()).collect();
+        names.extend(self.starts.going_on().iter().map(ToString::to_string));
+        names.extend(lock(&self.unheard).keys().map(ToString::to_string));
         names.sort();
+        names.dedup();
         names
     }
 
-    /// Ends every process and waits until the ends are known.
-    pub async fn end_all(&self) {
-        let mut held: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
-        held.retain(|pane| !pane.inner().is_let_go);
-        held.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
+    /// Ends every process and waits until the ends are known. Nothing is started after that.
+    pub async fn end_all(self: Arc<Self>) {
         let ended = tokio::task::spawn_blocking(move || {
+            self.starts.shut();
+            let mut held: Vec<Arc<Pane>> = lock(&self.panes).values().cloned().collect();
+            held.retain(|pane| !pane.inner().is_let_go);
+            held.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
+            let unheard: Vec<TerminalId> = lock(&self.unheard).keys().cloned().collect();
+            for id in unheard {
+                let started = link::recorded_start(&self.folder(&id));
+                let is_ours = |child_pid: &u32| holder::is_session_of(*child_pid, id.as_str());
+                if let Some(child_pid) = started.map(|started| started.child_pid).filter(is_ours) {
+                    // Its holder says so to the next server.
+                    holder::end_session(child_pid, KILL_GRACE);
+                }
+            }
             // Until their ends are recorded and their holders gone: no process of ours stays behind.
             for pane in held {
                 pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000), |inner| {

@@ -87,6 +87,23 @@ actions! {
 }
 
 impl Action {
+    /// Whether it is about the focused pane.
+    pub fn needs_pane(self) -> bool {
+        matches!(
+            self,
+            Self::TaskDetail
+                | Self::Zoom
+                | Self::CleanView
+                | Self::Scroll
+                | Self::ScrollPage
+                | Self::EditHistory
+                | Self::PasteCopied
+                | Self::ClosePane
+                | Self::MarkUnseen
+                | Self::CopyPath
+        )
+    }
+
     /// The tab number of `Tab0` to `Tab9`.
     pub fn tab_number(self) -> Option<usize> {
         self.name().strip_prefix("tab_").and_then(|number| number.parse().ok())

@@ -15,7 +15,7 @@ use crate::model::task::{self, TaskState};
 use crate::model::terminal::TerminalLife;
 use crate::model::worker::{PromptDelivery, WorkerState};
 use crate::proto::row::{DispatchRow, TaskRow, TerminalRow};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A state as it is shown: never by colour alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -234,6 +234,7 @@ pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attentio
         },
         since: row.created_at,
     }));
+    tell_apart(mirror, &mut list);
     list.extend(pane_needs(mirror));
     list.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
     list.extend(troubles(mirror));
@@ -249,6 +250,28 @@ pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attentio
         })
     }));
     list
+}
+
+/// Questions and gates in the same words name the task they hold up.
+fn tell_apart(mirror: &Mirror, list: &mut [Attention]) {
+    let mut n_times: BTreeMap<String, usize> = BTreeMap::new();
+    for item in &*list {
+        *n_times.entry(item.text.clone()).or_default() += 1;
+    }
+    for item in list.iter_mut().filter(|item| n_times.get(&item.text).is_some_and(|n| *n > 1)) {
+        let task = match &item.need {
+            Need::Question(id) => {
+                let asker = mirror.questions.get(id).and_then(|row| mirror.dispatches.get(&row.dispatch_id));
+                asker.map(|attempt| &attempt.task_id)
+            }
+            Need::Gate(id) => mirror.gates.get(id).map(|row| &row.task_id),
+            Need::Trouble(task) => Some(task),
+            Need::Pane(_) | Need::Unseen(_) => None,
+        };
+        if let Some(task) = task {
+            item.text = format!("{}: {}", title_of(mirror, task), item.text);
+        }
+    }
 }
 
 fn pane_needs(mirror: &Mirror) -> impl Iterator<Item = Attention> {

@@ -212,7 +212,10 @@ pub struct Model {
 /// Why a call was made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallPurpose {
-    Answer(facts::Need),
+    Answer {
+        need: facts::Need,
+        text: String,
+    },
     OpenShell,
     OpenEditor,
     ClosePane,

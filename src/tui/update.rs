@@ -300,6 +300,11 @@ fn send_early_input(model: &mut Model) -> Vec<Cmd> {
 
 /// Does an action of the prefix scope or the palette.
 pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
+    if action.needs_pane() && model.focus.is_none() {
+        let shell = model.hint(Action::NewShell);
+        model.toast(format!("There is no pane here. {shell} opens a shell."), false, 4);
+        return Vec::new();
+    }
     match action {
         Action::NextAttention => nav::next_attention(model),
         Action::Inbox => inbox::open(model, None),

@@ -1,6 +1,6 @@
 //! The real server: start, restart, two clients, stop; and what stands in its way.
 
-use crate::support::sandbox::{Sandbox, is_running, kill, signal};
+use crate::support::sandbox::{Sandbox, is_running, kill, orca, signal};
 use crate::support::wait::until;
 use orca::base::id::TerminalId;
 use orca::base::size::TermSize;
@@ -241,6 +241,25 @@ fn a_terminal_whose_holder_is_slow_to_answer_is_not_given_up() {
     sandbox.wait_for_text(&terminal, "still");
     sandbox.wait_for_text(&terminal, "here");
     assert!(is_running(child));
+}
+
+#[test]
+fn a_demo_that_is_interrupted_cleans_up_and_says_so() {
+    let sandbox = Sandbox::new();
+    let mut demo = std::process::Command::new(orca());
+    demo.args(["demo", "--headless"]).env("TMPDIR", sandbox.scratch());
+    let demo = demo.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let places = || std::fs::read_dir(sandbox.scratch()).unwrap().map(|entry| entry.unwrap().path());
+    let has_terminal = || {
+        let folders = places().filter_map(|place| std::fs::read_dir(place.join("state/terminals")).ok());
+        folders.flatten().next().map(drop)
+    };
+    until(has_terminal, || format!("{:?}", places().collect::<Vec<_>>()));
+    signal(demo.id(), rustix::process::Signal::HUP);
+    let ended = demo.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "orca demo: interrupted\n");
+    assert_eq!(places().next(), None, "its folder is left");
 }
 
 #[test]

@@ -200,6 +200,8 @@ fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
     screen.wait_for_end();
     screen.wait_for("the server was stopped");
     assert_eq!(sandbox.ask(&["status"])["app"]["running"], false);
+    // Nor does the shell that was just being started outlive it.
+    assert_eq!(std::fs::read_dir(sandbox.state().join("h")).unwrap().count(), 0);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 //! in an outcome that goes back to the engine.
 
 mod look;
-mod order;
 mod project;
 mod prompt;
 mod terminal;
@@ -30,7 +29,6 @@ pub struct Effects {
     pub worktrees: WorktreePlaces,
     /// The ids of effects that were begun and are still wanted.
     pub open: Arc<Mutex<BTreeSet<String>>>,
-    pub starts: Arc<order::Starts>,
 }
 
 /// Where new worktrees go and what their branches are called, as the settings have it.
@@ -46,7 +44,11 @@ impl Effects {
     pub fn begin(&self, open: OpenEffect, terminal: Option<Terminal>) {
         lock(&self.open).insert(open.id.to_string());
         let going = match &open.effect {
-            Effect::SpawnTerminal { terminal_id } => Some(self.starts.begin(terminal_id)),
+            Effect::SpawnTerminal { terminal_id } => match self.terminals.starts.begin(terminal_id) {
+                Some(going) => Some(going),
+                // The next server tries it again.
+                None => return,
+            },
             Effect::CreateWorktree(_)
             | Effect::RemoveWorktree(_)
             | Effect::DeliverPrompt { .. }
@@ -104,7 +106,7 @@ impl Effects {
                 prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked, &is_wanted)
             }
             Effect::CloseTerminal { terminal_id } => {
-                self.starts.wait(terminal_id);
+                self.terminals.starts.wait(terminal_id);
                 terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row))
             }
         }

@@ -231,7 +231,8 @@ fn dispatches(model: &Model, rows: &mut Vec<BoardRow>) {
             None => format!("no report {}", text::age(model.now.since_ms(dispatch.created_at))),
         };
         let phase = dispatch.last_phase.as_deref().map(text::one_line).filter(|phase| !phase.is_empty());
-        let what = phase.unwrap_or_else(|| facts::title_of(&model.mirror, &dispatch.task_id));
+        let title = facts::title_of(&model.mirror, &dispatch.task_id);
+        let what = phase.map_or_else(|| title.clone(), |phase| format!("{phase} · {title}"));
         let line = Line::new()
             .then(format!("{} ", mark.glyph), mark.role)
             .then(format!("#{} ", dispatch.attempt), Role::Quiet)

@@ -90,8 +90,9 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
     let selected = items.iter().position(|item| Some(&item.need) == view.selected.as_ref()).unwrap_or(0);
     let list_cols = if area.width >= 110 { 36 } else { 0 };
     let n_cols = usize::from(area.width.saturating_sub(4 + if list_cols > 0 { list_cols + 2 } else { 0 }));
-    let list =
-        items.iter().enumerate().map(|(index, item)| list_line(model, item, index == selected)).collect();
+    let named = model.attention();
+    let line = |(index, item)| list_line(model, item, &named, index == selected);
+    let list = items.iter().enumerate().map(line).collect();
     let item = items.get(selected);
     let (head, body) = match item {
         Some(item) => (head(model, item), body(item, view.scroll, n_cols)),
@@ -155,11 +156,12 @@ fn kind(need: &Need) -> (&'static str, &'static str) {
     }
 }
 
-fn list_line(model: &Model, item: &Item, is_selected: bool) -> Line {
+fn list_line(model: &Model, item: &Item, named: &[facts::Attention], is_selected: bool) -> Line {
     let (glyph, _) = kind(&item.need);
+    let named = named.iter().find(|named| named.need == item.need).map(|named| named.text.clone());
     Line::new()
         .then(format!("{glyph} "), Role::Attention)
-        .then(text::one_line(&item.question), Role::Text)
+        .then(named.unwrap_or_else(|| text::one_line(&item.question)), Role::Text)
         .at_right(text::age(model.now.since_ms(item.since)), Role::Quiet)
         .selected(is_selected)
 }

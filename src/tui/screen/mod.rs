@@ -142,9 +142,10 @@ fn draw_confirm(model: &Model, question: &str, area: Rect, canvas: &mut Canvas) 
     text::draw_lines(&lines, inside, &mut canvas.buffer, model.theme);
 }
 
-/// Notes lie over the lower right corner and never take the keyboard.
+/// Notes lie over the lower right corner, above the row in which a prompt or the end of a program stands,
+/// and never take the keyboard.
 fn draw_toasts(model: &Model, area: Rect, canvas: &mut Canvas) {
-    let mut bottom = area.bottom();
+    let mut bottom = area.bottom().saturating_sub(1);
     for toast in model.toasts.iter().rev() {
         let width = area.width.min(72);
         let rows = text::wrap(&toast.text, usize::from(width.saturating_sub(4)));

@@ -18,8 +18,8 @@ pub struct Vm {
     pub theme: Theme,
 }
 
-/// Columns of the names where the whole ones leave a tab out; then there is only room for some tabs.
-const SHORT_COLS: [usize; 2] = [10, 6];
+/// The shortest that names become before tabs are left out.
+const MIN_TAB_COLS: usize = 6;
 
 fn tab_name(model: &Model, tab: &Tab, n_cols: usize) -> String {
     match tab {
@@ -67,15 +67,12 @@ fn tabs(model: &Model, room: usize) -> Vec<TabSpan> {
             })
             .collect()
     };
-    let mut spans = named(if model.n_cols < 100 { 16 } else { TAB_COLS });
-    for n_name_cols in SHORT_COLS {
-        if n_cols(&spans) > room {
-            spans = named(n_name_cols);
-        }
-    }
-    if n_cols(&spans) <= room {
+    let most = if model.n_cols < 100 { 16 } else { TAB_COLS };
+    let fitting = (MIN_TAB_COLS..=most).rev().map(named).find(|spans| n_cols(spans) <= room);
+    if let Some(spans) = fitting {
         return spans;
     }
+    let spans = named(MIN_TAB_COLS);
     let at = tabs.iter().position(|tab| *tab == model.tab).unwrap_or(0);
     around(&spans, at, room)
 }

@@ -5,6 +5,7 @@
 
 use super::{call, nav};
 use crate::base::input::{Key, KeyEvent};
+use crate::base::text;
 use crate::proto::gate::GateResolve;
 use crate::proto::mail::Reply;
 use crate::tui::action::Action;
@@ -45,6 +46,17 @@ pub fn refresh(model: &mut Model) {
     view.armed_at = now.plus_ms(ARM_MS);
 }
 
+/// An answer was taken; the person sees which one it was.
+pub fn taken(model: &mut Model, need: &Need, answer: &str) {
+    let question = match need {
+        Need::Question(id) => model.mirror.questions.get(id).map(|row| row.question.as_str()),
+        Need::Gate(id) => model.mirror.gates.get(id).map(|row| row.question.as_str()),
+        Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => None,
+    };
+    let question = text::cut_width(&text::one_line(question.unwrap_or_default()), 60);
+    model.toast(format!("Answered {:?}: {question}", text::cut_width(&text::one_line(answer), 40)), false, 5);
+}
+
 /// An answer was refused: it can be given again.
 pub fn refused(model: &mut Model, need: &Need) {
     if let Some(Modal::Inbox(view)) = &mut model.modal {
@@ -77,6 +89,7 @@ pub fn key(model: &mut Model, mut view: InboxView, event: KeyEvent) -> Vec<Cmd> 
             view.field = Some(Field::default());
             model.modal = Some(Modal::Inbox(view));
         }
+        Some(Action::Edit) => model.toast(String::from("Nothing waits for an answer."), false, 3),
         Some(Action::GoToPane) => return go_to_pane(model, &view),
         Some(Action::Close) => model.modal = None,
         Some(action) => step(model, action),
@@ -132,7 +145,7 @@ fn answer(model: &mut Model, text: String) -> Vec<Cmd> {
     if !view.sent.insert(need.clone()) {
         return Vec::new();
     }
-    let purpose = CallPurpose::Answer(need.clone());
+    let purpose = CallPurpose::Answer { need: need.clone(), text: text.clone() };
     match need {
         Need::Question(id) => {
             let run = model.mirror.questions.get(&id).map(|row| row.run_id.to_string());

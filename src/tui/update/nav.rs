@@ -108,8 +108,13 @@ pub fn focus_next(model: &mut Model) -> Vec<Cmd> {
 /// Focuses the pane that was focused before.
 pub fn focus_last(model: &mut Model) -> Vec<Cmd> {
     let last = model.last_focus.clone();
-    let last = last.filter(|id| model.mirror.terminals.get(id).is_some_and(facts::is_shown));
-    last.map(|last| focus(model, &last)).unwrap_or_default()
+    match last.filter(|id| model.mirror.terminals.get(id).is_some_and(facts::is_shown)) {
+        Some(last) => focus(model, &last),
+        None => {
+            model.toast(String::from("There was no pane before this one."), false, 3);
+            Vec::new()
+        }
+    }
 }
 
 /// Shows a tab and focuses the pane the person left there, else its first one.
@@ -154,8 +159,13 @@ pub fn tab_number(model: &mut Model, number: usize) -> Vec<Cmd> {
 
 /// Goes to the tab that was shown before.
 pub fn last_tab(model: &mut Model) -> Vec<Cmd> {
-    let tab = model.last_tab.clone().filter(|tab| model.tabs().contains(tab));
-    tab.map(|tab| go_to_tab(model, tab)).unwrap_or_default()
+    match model.last_tab.clone().filter(|tab| model.tabs().contains(tab)) {
+        Some(tab) => go_to_tab(model, tab),
+        None => {
+            model.toast(String::from("There was no tab before this one."), false, 3);
+            Vec::new()
+        }
+    }
 }
 
 /// One pane alone, or all again.

@@ -134,7 +134,7 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
         let message = text::one_line(&error.message);
         model.toast(format!("{message} [{}]{}", error.code, step.unwrap_or_default()), true, 12);
         match purpose {
-            CallPurpose::Answer(need) => inbox::refused(model, &need),
+            CallPurpose::Answer { need, .. } => inbox::refused(model, &need),
             CallPurpose::History(task) => history::arrived(model, &task, None),
             CallPurpose::OpenShell | CallPurpose::OpenEditor | CallPurpose::ClosePane => {}
         }
@@ -159,7 +159,11 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
             history::arrived(model, &task, response.result.clone());
             Vec::new()
         }
-        CallPurpose::Answer(_) | CallPurpose::ClosePane => Vec::new(),
+        CallPurpose::Answer { need, text } => {
+            inbox::taken(model, &need, &text);
+            Vec::new()
+        }
+        CallPurpose::ClosePane => Vec::new(),
     }
 }
 

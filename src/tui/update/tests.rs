@@ -85,6 +85,56 @@ fn an_answer_in_several_lines_is_sent_whole() {
 }
 
 #[test]
+fn an_answer_that_was_taken_is_confirmed() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b i 2");
+    let id = desk.model.calls.keys().next().unwrap().clone();
+    let taken = json!({"id": id, "ok": true, "result": {}, "_meta": {"runtimeId": null}});
+    desk.take(Msg::Server(ServerFrame::Response(serde_json::from_value(taken).unwrap())));
+    let screen = desk.screen();
+    assert!(screen.contains("Answered \"in-memory\": The test needs a database."), "{screen}");
+}
+
+#[test]
+fn questions_in_the_same_words_name_their_tasks() {
+    let mut change = testing::snapshot();
+    let twins = change.rows.iter().filter_map(|row| match row {
+        crate::proto::event::RowView::Question(row) => {
+            let mut twin = row.clone();
+            twin.message_id = crate::base::id::MessageId::parse("msg_000000000002").unwrap();
+            twin.dispatch_id = crate::base::id::DispatchId::parse("ctx_000000000002").unwrap();
+            Some(crate::proto::event::RowView::Question(twin))
+        }
+        _ => None,
+    });
+    let twins: Vec<_> = twins.collect();
+    change.rows.extend(twins);
+    let mut desk = Desk::empty(200, 50);
+    desk.take(Msg::Server(ServerFrame::Change(Box::new(change))));
+    let named = desk.model.attention().into_iter().map(|item| item.text);
+    let named: Vec<String> = named.filter(|text| text.contains(": The test needs a database")).collect();
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert!(named.iter().any(|text| text.starts_with("Make the login handler idempotent: ")), "{named:?}");
+}
+
+#[test]
+fn a_key_that_can_do_nothing_says_why() {
+    for keys in ["z", "x", "[", "y", "m", "t", "E"] {
+        let mut desk = Desk::empty(120, 40);
+        desk.take(Msg::Server(ServerFrame::Change(Box::new(Change {
+            is_snapshot: true,
+            ..Change::default()
+        }))));
+        desk.keys(&format!("ctrl+b {keys}"));
+        let n_toasts = desk.model.toasts.len();
+        assert_eq!(n_toasts, 1, "{keys}: {}", desk.screen());
+    }
+    let mut desk = Desk::empty(120, 40);
+    desk.keys("ctrl+b i e");
+    assert!(desk.screen().contains("Nothing waits for an answer."), "{}", desk.screen());
+}
+
+#[test]
 fn a_refused_answer_says_code_and_next_step() {
     let mut desk = Desk::team(120, 40);
     desk.keys("ctrl+b i 1");

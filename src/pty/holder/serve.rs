@@ -248,10 +248,9 @@ impl Holder {
     }
 
     fn say(&mut self, message: &Message) {
-        if let Some(server) = &mut self.server
-            && server.stream.write_all(&wire::encode(message)).is_err()
-        {
-            self.server = None;
+        if let Some(server) = &mut self.server {
+            // Of one that is gone the last words are still to be heard, and then that it is gone.
+            drop(server.stream.write_all(&wire::encode(message)));
         }
     }
 

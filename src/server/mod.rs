@@ -28,6 +28,7 @@ mod scratch;
 mod screens;
 mod spool;
 mod terminals;
+pub mod transcript;
 mod waits;
 mod world;
 mod writer;

@@ -3,6 +3,7 @@
 //! Nothing is typed into a shell and nothing is quoted: the agent is executed with this argv, so a
 //! slow or odd shell start-up cannot eat the command (reports PI-01, PI-05).
 
+use super::hook;
 use super::preset::{ExitSignal, Preset, PromptMode};
 use super::prompt::{self, Step};
 use crate::base::code::ErrorCode;
@@ -167,7 +168,8 @@ pub fn check_model(preset: &Preset, model: Option<&str>, effort: Option<&str>) -
 /// As [`check_model`], and where a session is to be resumed that the agent cannot resume.
 pub fn plan(preset: &Preset, options: &LaunchOptions<'_>) -> Result<LaunchPlan, LaunchError> {
     check_model(preset, options.model, options.effort)?;
-    let fill = |list: &[String]| list.iter().map(|text| filled(text, options)).collect::<Vec<String>>();
+    let fill =
+        |list: &[String]| list.iter().map(|text| filled(text, preset, options)).collect::<Vec<String>>();
     let mut argv = fill(&preset.command);
     argv.extend(resume_words(preset, options)?);
     argv.extend(fill(&preset.args));
@@ -175,7 +177,7 @@ pub fn plan(preset: &Preset, options: &LaunchOptions<'_>) -> Result<LaunchPlan, 
     argv.extend(model_words(preset, options));
     let mut env = BTreeMap::new();
     let mut add_env = |map: &BTreeMap<String, String>| {
-        env.extend(map.iter().map(|(name, value)| (name.clone(), filled(value, options))));
+        env.extend(map.iter().map(|(name, value)| (name.clone(), filled(value, preset, options))));
     };
     add_env(&preset.env);
     // An agent that never asks needs no leave for orca, and a list of what is allowed may forbid the rest.
@@ -208,13 +210,13 @@ fn resume_words(preset: &Preset, options: &LaunchOptions<'_>) -> Result<Vec<Stri
     if template.is_empty() {
         return Err(LaunchError::NoResume { agent: preset.id.clone() });
     }
-    Ok(template.iter().map(|text| filled(text, options)).collect())
+    Ok(template.iter().map(|text| filled(text, preset, options)).collect())
 }
 
 fn model_words(preset: &Preset, options: &LaunchOptions<'_>) -> Vec<String> {
     let mut words = Vec::new();
     if options.model.is_some() {
-        words.extend(preset.model_args.iter().map(|text| filled(text, options)));
+        words.extend(preset.model_args.iter().map(|text| filled(text, preset, options)));
     }
     if options.effort.is_some() && preset.effort_joins_model {
         if let (Some(last), Some(effort)) = (words.last_mut(), options.effort) {
@@ -222,7 +224,7 @@ fn model_words(preset: &Preset, options: &LaunchOptions<'_>) -> Vec<String> {
             last.push_str(effort);
         }
     } else if options.effort.is_some() {
-        words.extend(preset.effort_args.iter().map(|text| filled(text, options)));
+        words.extend(preset.effort_args.iter().map(|text| filled(text, preset, options)));
     }
     words
 }
@@ -258,11 +260,13 @@ fn deliver(preset: &Preset, options: &LaunchOptions<'_>, argv: &mut Vec<String>)
 }
 
 /// The template with its placeholders filled in, in one pass: what is filled in is never read again.
-fn filled(template: &str, options: &LaunchOptions<'_>) -> String {
-    let orca = options.orca.display().to_string();
+fn filled(template: &str, preset: &Preset, options: &LaunchOptions<'_>) -> String {
+    let (orca, agent) = (options.orca.display().to_string(), preset.id.as_str());
     prompt::render(template, ("{", "}"), |name| match name {
         "orca_json" => Some(json_inner(&orca)),
         "orca" => Some(orca.clone()),
+        "hook" => Some(json_inner(&hook::command(&orca, agent))),
+        "hook_trust" => Some(hook::codex_trust(&hook::command(&orca, agent))),
         "handle" => Some(options.handle.to_owned()),
         "model" => options.model.map(str::to_owned),
         "effort" => options.effort.map(str::to_owned),

@@ -5,11 +5,13 @@
 
 mod builtin;
 pub mod detect;
+pub mod hook;
 pub mod launch;
 pub mod pattern;
 pub mod preset;
 pub mod prompt;
 mod title;
+pub mod transcript;
 
 use preset::{Preset, PresetError};
 

@@ -6,6 +6,7 @@
 use super::detect::AgentState;
 use super::pattern::Pattern;
 use crate::base::text::one_line;
+use crate::model::session::TranscriptFormat;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -35,7 +36,9 @@ pub enum ExitSignal {
 }
 
 /// One agent. Arguments and values may hold `{orca}` (absolute path), `{orca_json}` (the same inside a
-/// JSON string), `{handle}`, `{model}`, `{effort}`, `{session}`, `{private_dir}` and `{shell}`.
+/// JSON string), `{hook}` (the command of its hook, inside a JSON or TOML string), `{hook_trust}` (what
+/// Codex has to know of that hook to trust it), `{handle}`, `{model}`, `{effort}`, `{session}`,
+/// `{private_dir}` and `{shell}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
@@ -117,6 +120,9 @@ pub struct Preset {
     pub ready: ReadyRules,
     #[serde(default)]
     pub title: TitleRules,
+    /// How its transcripts can be read: `claude` or `codex`; without it they cannot.
+    #[serde(default)]
+    pub transcript: Option<TranscriptFormat>,
     /// Rules for the bottom of the screen; the first that matches decides.
     #[serde(default)]
     pub screen: Vec<ScreenRule>,

@@ -119,6 +119,24 @@ pub fn parse_duration(text: &str) -> Option<u64> {
     (total > 0).then_some(total)
 }
 
+/// The text in which a word that starts with one of `prefixes` keeps only that prefix and `…`.
+pub fn without_secrets(text: &str, prefixes: &[&str]) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, prefix)) = first_of(rest, prefixes) {
+        let (before, secret) = rest.split_at(at + prefix.len());
+        clean.push_str(before);
+        clean.push('…');
+        rest = secret.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    }
+    clean.push_str(rest);
+    clean
+}
+
+fn first_of<'a>(text: &str, prefixes: &[&'a str]) -> Option<(usize, &'a str)> {
+    prefixes.iter().filter_map(|prefix| Some((text.find(prefix)?, *prefix))).min()
+}
+
 /// Quotes `word` for a POSIX shell; words of plain characters stay as they are.
 pub fn shell_quote(word: &str) -> String {
     let is_plain =

@@ -103,6 +103,9 @@ pub enum Command {
     Completions(verbs::completions::CompletionsArgs),
     /// Print or write the manual pages.
     Man(verbs::man::ManArgs),
+    /// Called by the agents themselves.
+    #[command(hide = true)]
+    Hook(verbs::hook::HookArgs),
     #[command(flatten)]
     Host(host::Host),
 }
@@ -143,6 +146,9 @@ pub fn main(argv: &[OsString]) -> u8 {
     let environment = Environment::read();
     if environment.is_log_wanted {
         crate::base::report::log_to_stderr();
+    }
+    if let Command::Hook(args) = orca.command {
+        return verbs::hook::run(args, environment);
     }
     let words = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut client =
@@ -198,7 +204,7 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),
         Command::Completions(args) => verbs::completions::run(args, session.is_json, &mut session.out),
         Command::Man(args) => verbs::man::run(args, session.is_json, &mut session.out),
-        Command::Host(_) => {
+        Command::Hook(_) | Command::Host(_) => {
             let message = "This command is about a real server, and there is none here.";
             let error = ErrorBody::new(ErrorCode::CapabilityUnsupported, message);
             verbs::fail_local(error, session.is_json, &mut session.out)

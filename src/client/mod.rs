@@ -262,6 +262,15 @@ impl Client {
     }
 }
 
+/// Asks the server that runs, if one does, and waits for its answer at most so long. Starts none, keeps
+/// nothing.
+pub fn ask_running(place: &Place, request: Request, patience: Duration) -> std::io::Result<Response> {
+    let mut connection = find::connect_running(place)?;
+    let now = Instant::now();
+    let mut ticker = Ticker { began: now, told: now, every: patience, on_keepalive: &mut |_| () };
+    exchange(&mut connection, &request, patience, &mut ticker)
+}
+
 /// Why there is no connection.
 enum NoConnection {
     /// A sandbox does not let this process connect.

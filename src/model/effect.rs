@@ -21,8 +21,20 @@ pub enum Effect {
     SpawnTerminal { terminal_id: TerminalId },
     /// Wait until the agent is ready, paste the brief, press Enter, watch for activity.
     DeliverPrompt { terminal_id: TerminalId, text: String, timeout_ms: u64 },
-    /// End the process of a terminal and keep its last output readable.
-    CloseTerminal { terminal_id: TerminalId },
+    /// End the process of a terminal and keep its last output readable. With `archives_first` nothing is
+    /// ended whose output cannot be kept.
+    CloseTerminal {
+        terminal_id: TerminalId,
+        #[serde(default)]
+        archives_first: bool,
+    },
+}
+
+impl Effect {
+    /// The end of a terminal, whatever becomes of its output.
+    pub fn close(terminal_id: TerminalId) -> Self {
+        Self::CloseTerminal { terminal_id, archives_first: false }
+    }
 }
 
 /// The wish for a new worktree.
@@ -86,7 +98,8 @@ pub enum Outcome {
     PromptDelivered { is_confirmed: bool },
     /// The text waits for a person: a dialog or a draft is in its way.
     PromptBlocked { reason: String },
-    /// The process is gone; `end` as far as it is known. `archive` is `captured` or `empty`.
+    /// The process is gone; `end` as far as it is known. `archive` is `captured`, `empty`
+    /// or `unavailable`.
     TerminalClosed { end: Option<ProcessEnd>, archive: String },
     /// It failed for certain, and nothing of it stands.
     Failed { code: String, message: String },

@@ -2,7 +2,7 @@
 //!
 //! Nothing here does I/O, reads a clock or makes an id. `ops` asks these types for the next state
 //! and writes what they answer. In reading order: a [`run`] has [`task`]s; each attempt at one is a
-//! [`dispatch`], whose supervised side is a [`worker`] with a terminal [`resource`]; they talk by
+//! [`dispatch`], whose supervised side is a [`worker`] with a terminal [`resource`] and a [`session`]; they talk by
 //! [`message`]s in frozen [`delivery`] batches, ask [`question`]s and wait at [`gate`]s; [`plan`]
 //! holds the decisions over several of them; [`event`]s say what happened and [`effect`]s what the
 //! world must do.
@@ -21,6 +21,7 @@ pub mod repo;
 pub mod request;
 pub mod resource;
 pub mod run;
+pub mod session;
 pub mod setup;
 pub mod task;
 pub mod terminal;

@@ -5,8 +5,9 @@ use super::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use super::error::OpError;
 use super::mail::{self, NewMessage};
 use super::settle::{self, Loss};
-use super::worker::{chain, end};
+use super::worker::{chain, end, release};
 use super::{caller, setup, terminal, view, worktree};
+use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
@@ -37,7 +38,7 @@ pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), O
         Effect::RemoveWorktree(wish) => worktree::remove::outcome(cx, id, &wish, outcome),
         Effect::SpawnTerminal { terminal_id } => spawn_outcome(cx, &open, &terminal_id, outcome),
         Effect::DeliverPrompt { .. } => prompt_outcome(cx, &open, outcome),
-        Effect::CloseTerminal { terminal_id } => close_outcome(cx, &open, &terminal_id, outcome),
+        Effect::CloseTerminal { terminal_id, .. } => close_outcome(cx, &open, &terminal_id, outcome),
     }
 }
 
@@ -184,6 +185,12 @@ fn close_outcome(
     outcome: Outcome,
 ) -> Result<(), OpError> {
     let message = match outcome {
+        Outcome::Failed { code, message } if code == ErrorCode::ArchiveFailed.as_str() => {
+            return match &open.dispatch_id {
+                Some(dispatch) => release::archive_failed(cx, dispatch, &message),
+                None => Ok(()),
+            };
+        }
         Outcome::TerminalClosed { end, archive } => {
             let mut terminal = caller::named_terminal(cx, id.as_str())?;
             terminal.end = terminal.end.or(end);

@@ -133,6 +133,8 @@ pub struct CallerFacts {
     pub origin: Origin,
     /// The terminal whose child the calling process is, by its parent chain.
     pub ancestry: Option<TerminalId>,
+    /// Its parents are known and none of them is in a terminal.
+    pub is_elsewhere: bool,
     /// The checkout around the caller's directory, where the call needs it.
     pub place: Option<Place>,
     /// The key under which receipts are kept.

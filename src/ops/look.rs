@@ -1,12 +1,14 @@
-//! What a verb has to see of a repository before it can answer. A verb has no eyes of its own and the
+//! What a verb has to see of a repository or an agent's files before it can answer. A verb has no eyes of its own and the
 //! engine must not block, so it answers [`Answer::Look`]: its transaction is dropped, the server looks on
 //! another thread, and the same call is run again with what was seen.
 
 use super::cx::{Answer, Cx};
 use super::error::OpError;
 use crate::model::effect::CreateWorktree;
+use crate::model::session::{NoTranscript, TranscriptFormat};
 use crate::model::setup::Project;
 use crate::proto::repo::RefDetail;
+use crate::proto::transcript::{Clipping, TranscriptMessage};
 use crate::proto::worktree::GitRow;
 use std::collections::BTreeMap;
 
@@ -23,6 +25,70 @@ pub enum Look {
     Project { repo: String, base: Option<String> },
     /// How worktrees stand to git now.
     Trees(Vec<Tree>),
+    /// Whether a file can be the transcript of an agent.
+    Session(SessionWish),
+    /// Messages of a transcript.
+    Transcript(TranscriptWish),
+}
+
+/// A path that an agent's hook reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionWish {
+    pub format: TranscriptFormat,
+    pub path: String,
+    /// What the agent's environment has beyond the server's; it may move the agent's folder.
+    pub env: Vec<(String, String)>,
+}
+
+/// A file that can be a transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionFile {
+    /// Without links, as far as it is there.
+    pub path: String,
+    /// The provider's folder, without links.
+    pub home: String,
+    pub n_bytes: u64,
+}
+
+/// Which messages of a transcript are wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptWish {
+    pub format: TranscriptFormat,
+    pub path: String,
+    pub home: String,
+    /// Nothing before it is shown.
+    pub begins_at: u64,
+    /// Those after this place; None for the newest ones.
+    pub from: Option<TranscriptPlace>,
+    pub limit: usize,
+}
+
+/// A place between two records of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptPlace {
+    pub offset: u64,
+    /// It lies inside of a record that was too long to be read at once.
+    pub is_inside: bool,
+    /// What stands before it, as a hash: a file that was written anew has another one.
+    pub mark: String,
+}
+
+/// Messages that were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptPart {
+    pub messages: Vec<TranscriptMessage>,
+    pub clipping: Clipping,
+    /// There are more, before or behind them.
+    pub is_limited: bool,
+    pub next: TranscriptPlace,
+}
+
+/// Why none can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TranscriptFault {
+    None(NoTranscript),
+    /// It is not the file any more in which the place was.
+    Changed,
 }
 
 /// A worktree to look at.
@@ -51,6 +117,9 @@ pub enum Seen {
     Project(Project),
     /// By the worktree's id.
     Trees(BTreeMap<String, GitRow>),
+    /// None: it cannot be one.
+    Session(Option<SessionFile>),
+    Transcript(Result<TranscriptPart, TranscriptFault>),
 }
 
 /// What the call was given to see, or the answer that asks for it.

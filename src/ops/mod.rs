@@ -13,6 +13,7 @@ pub mod error;
 pub mod event;
 pub mod fleet;
 pub mod gate;
+pub mod hook;
 pub mod hooks;
 pub mod invariants;
 pub mod limit;
@@ -37,6 +38,7 @@ pub mod worktree;
 use crate::base::code::ErrorCode;
 use crate::model::request::{Receipt, RequestState};
 use crate::proto::envelope::Mutation;
+use crate::proto::error::ErrorBody;
 use crate::proto::mail::Check;
 use crate::proto::{AnyCall, Call as _, CallKind};
 use crate::store::ledger;
@@ -181,6 +183,23 @@ fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>
     }
 }
 
+/// A call that waited was refused: its receipt goes, so that its id may be tried again (contract 10). It
+/// stays where nobody knows what the request did.
+pub fn forget(cx: &mut Cx<'_>, request_id: &str, error: &ErrorBody) -> Result<(), OpError> {
+    let is_unknown = matches!(
+        error.code,
+        ErrorCode::OperationUnknown
+            | ErrorCode::RuntimeError
+            | ErrorCode::StoreUnwritable
+            | ErrorCode::StoreDamaged
+    );
+    if is_unknown {
+        return Ok(());
+    }
+    let credential = cx.caller.credential.clone();
+    Ok(cx.tx.forget_receipt(&credential, request_id)?)
+}
+
 fn with_mutation(mut result: Value, request_id: &str, replayed: bool) -> Value {
     let mutation = Mutation { request_id: request_id.to_owned(), replayed };
     if let (Value::Object(fields), Ok(mutation)) = (&mut result, serde_json::to_value(mutation)) {
@@ -212,11 +231,11 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::WorkerStart(call) => worker::start::start(cx, call),
         AnyCall::WorkerShow(call) => worker::read::show(cx, call),
         AnyCall::WorkerList(call) => worker::read::list(cx, call),
-        AnyCall::WorkerRead(call) => worker::read::read(cx, call),
+        AnyCall::WorkerRead(call) => worker::output::read(cx, call),
         AnyCall::WorkerStop(call) => worker::end::stop(cx, call),
         AnyCall::WorkerAbandon(call) => worker::end::abandon(cx, call),
-        AnyCall::WorkerRelease(call) => worker::end::release(cx, call),
-        AnyCall::WorkerRetain(call) => worker::end::retain(cx, call),
+        AnyCall::WorkerRelease(call) => worker::release::release(cx, call),
+        AnyCall::WorkerRetain(call) => worker::release::retain(cx, call),
 
         // Mail
         AnyCall::Send(call) => mail::send::send(cx, call),
@@ -267,6 +286,9 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TerminalSwitch(call) => terminal::name::switch(cx, call),
         AnyCall::TerminalClose(call) => terminal::close::close(cx, call),
         AnyCall::TerminalStop(call) => terminal::close::stop(cx, call),
+
+        // Hook
+        AnyCall::HookReport(call) => hook::report(cx, call),
 
         // Event
         AnyCall::EventsList(call) => event::list(cx, call),

@@ -16,6 +16,7 @@ use crate::model::message::Message;
 use crate::model::question::Question;
 use crate::model::resource::Resource;
 use crate::model::run::Run;
+use crate::model::session::Session;
 use crate::model::task::Task;
 use crate::model::terminal::Terminal;
 use crate::model::worker::Worker;
@@ -52,6 +53,7 @@ pub fn reset(cx: &mut Cx<'_>, call: Reset) -> Result<Answer, OpError> {
         removed.gates = cx.tx.clear::<Gate>()?;
         cx.tx.clear::<Worker>()?;
         cx.tx.clear::<Resource>()?;
+        cx.tx.clear::<Session>()?;
         let_effects_go(cx)?;
     }
     let is_everything = has_tasks && has_messages;

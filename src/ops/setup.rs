@@ -250,7 +250,7 @@ pub fn terminal_ended(cx: &mut Cx<'_>, terminal: &Terminal, how: &str) -> Result
     };
     if is_well {
         // Its output stays readable; a failed one stays on the screen.
-        cx.request(Effect::CloseTerminal { terminal_id: terminal.id.clone() }, None, None)?;
+        cx.request(Effect::close(terminal.id.clone()), None, None)?;
     }
     ended(cx, setup, Some(how))
 }
@@ -323,7 +323,7 @@ pub fn withdraw(cx: &mut Cx<'_>, worker: &Worker) -> Result<(), OpError> {
         None => None,
     };
     if let Some(terminal) = running {
-        cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?;
+        cx.request(Effect::close(terminal.id), None, None)?;
     }
     Ok(())
 }

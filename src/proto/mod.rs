@@ -11,6 +11,7 @@ pub mod event;
 pub mod fleet;
 pub mod frame;
 pub mod gate;
+pub mod hook;
 pub mod mail;
 pub mod repo;
 pub mod request;
@@ -23,6 +24,7 @@ pub mod server;
 pub mod spool;
 pub mod task;
 pub mod terminal;
+pub mod transcript;
 pub mod worker;
 pub mod worktree;
 
@@ -195,6 +197,9 @@ calls! {
     TerminalSwitch(terminal::TerminalSwitch),
     TerminalClose(terminal::TerminalClose),
     TerminalStop(terminal::TerminalStop),
+
+    // Hook
+    HookReport(hook::HookReport),
 
     // Event
     EventsList(event::EventsList),

@@ -3,11 +3,13 @@
 use super::call;
 use super::row::{DispatchRow, ResourceRow, TerminalRow, WorkerRow};
 use super::terminal::ReadPage;
+use super::transcript::{Clipping, Transcript};
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RunId, TaskId, TerminalId};
 use crate::model::dispatch::DispatchState;
 use crate::model::repo::AgentStartup;
 use crate::model::resource::TerminalState;
+use crate::model::session::{NoTranscript, TranscriptFormat};
 use crate::model::worker::{PromptDelivery, Stage, StartEffect};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -350,7 +352,7 @@ pub struct WorkerRead {
     pub limit: Option<u32>,
 }
 
-/// The reply of `worker-read` (contract 7.6). The source is always the terminal in this build.
+/// The reply of `worker-read` (contract 7.6): `terminal` or `transcript`, as `source` says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkerOutput {
@@ -359,11 +361,26 @@ pub struct WorkerOutput {
     pub source_identity: String,
     pub cursor: Option<String>,
     pub status: OutputStatus,
-    pub fallback_reason: Option<String>,
+    /// Why it is the terminal, where the transcript was looked for first.
+    pub fallback_reason: Option<NoTranscript>,
     pub warnings: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived: Option<bool>,
-    pub terminal: ReadPage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terminal: Option<ReadPage>,
+    /// Whose transcript it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<TranscriptFormat>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript: Option<Transcript>,
+    /// The session is exactly the one that this attempt's process reported; only of a transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_exact: Option<bool>,
+    /// Nothing was left out of the messages shown; only of a transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content_complete: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clipping: Option<Clipping>,
 }
 
 /// The states beside an output.

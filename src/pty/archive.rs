@@ -3,6 +3,7 @@
 use super::PtyError;
 use super::files::write_private;
 use crate::base::clock::Timestamp;
+use crate::base::text::without_secrets;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -67,23 +68,6 @@ fn newest(text: &str) -> (usize, &str) {
     let n_clipped = text.chars().count().saturating_sub(MAX_CHARS);
     let start = text.char_indices().nth(n_clipped).map_or(text.len(), |(at, _)| at);
     (n_clipped, text.get(start..).unwrap_or_default())
-}
-
-fn without_secrets(text: &str, prefixes: &[&str]) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((at, prefix)) = first_of(rest, prefixes) {
-        let (before, secret) = rest.split_at(at + prefix.len());
-        clean.push_str(before);
-        clean.push('…');
-        rest = secret.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    }
-    clean.push_str(rest);
-    clean
-}
-
-fn first_of<'a>(text: &str, prefixes: &[&'a str]) -> Option<(usize, &'a str)> {
-    prefixes.iter().filter_map(|prefix| Some((text.find(prefix)?, *prefix))).min()
 }
 
 #[cfg(test)]

@@ -16,12 +16,13 @@ use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
 use crate::base::report::{OrLog as _, log};
 use crate::ops::cx::CallerFacts;
-use crate::proto::AnyCall;
 use crate::proto::envelope::{CONTRACT_VERSION, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::frame::{Decoder, Frame, FrameKind};
+use crate::proto::hook::HookReport;
 use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
 use crate::proto::server::HostCall;
+use crate::proto::{AnyCall, Call as _};
 use crate::pty::event::TermEvent;
 use serde_json::Value;
 use std::io::Read as _;
@@ -57,7 +58,8 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     let behind = Arc::new(Behind::default());
     let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), outlet, Arc::clone(&behind));
     let writer = tokio::spawn(writer.run());
-    let mut client = Client { host, pid, out, jobs: JoinSet::new(), screens, behind, count: None };
+    let (jobs, kept) = (JoinSet::new(), JoinSet::new());
+    let mut client = Client { host, pid, out, jobs, kept, screens, behind, count: None };
     let mut decoder = Decoder::default();
     loop {
         let frame = tokio::select! {
@@ -79,6 +81,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
         }
     }
     while client.jobs.join_next().await.is_some() {}
+    while client.kept.join_next().await.is_some() {}
     drop(client);
     // The writer ends once its queue is empty and nobody can fill it any more.
     tokio::time::timeout(FAREWELL, writer).await.or_log("a client did not take its last bytes");
@@ -104,6 +107,8 @@ struct Client {
     pid: Option<u32>,
     out: mpsc::Sender<Bytes>,
     jobs: JoinSet<()>,
+    /// Those that go on without their client.
+    kept: JoinSet<()>,
     screens: Arc<Screens>,
     behind: Arc<Behind>,
     /// Set once it is an attached screen.
@@ -168,7 +173,8 @@ impl Client {
     }
 
     async fn request(&mut self, request: Request) -> Option<()> {
-        if self.jobs.len() >= MAX_OPEN_CALLS {
+        while self.kept.try_join_next().is_some() {}
+        if self.jobs.len() + self.kept.len() >= MAX_OPEN_CALLS {
             let error = ErrorBody::new(
                 ErrorCode::RuntimeError,
                 format!("This connection has {MAX_OPEN_CALLS} calls open; let some of them end first."),
@@ -181,7 +187,9 @@ impl Client {
             pid: self.pid,
             is_screen: self.count.is_some(),
         };
-        self.jobs.spawn(job.run(request));
+        // A hook does not keep its agent waiting for an answer, and what it said counts all the same.
+        let jobs = if request.method == HookReport::METHOD { &mut self.kept } else { &mut self.jobs };
+        jobs.spawn(job.run(request));
         Some(())
     }
 
@@ -301,6 +309,7 @@ impl Job {
     async fn caller(&self, request: &Request, needs_place: bool) -> CallerFacts {
         let origin = request.origin.clone();
         let ancestry = self.pid.and_then(|pid| peer::terminal_of(pid, &self.host.terminals));
+        let is_elsewhere = ancestry.is_none() && peer::has_parents();
         let place = match origin.cwd.clone().filter(|_| needs_place) {
             Some(cwd) => tokio::task::spawn_blocking(move || peer::place_of(&cwd))
                 .await
@@ -308,7 +317,13 @@ impl Job {
                 .flatten(),
             None => None,
         };
-        CallerFacts { ancestry, place, is_screen: self.is_screen, ..CallerFacts::of_origin(origin) }
+        CallerFacts {
+            ancestry,
+            is_elsewhere,
+            place,
+            is_screen: self.is_screen,
+            ..CallerFacts::of_origin(origin)
+        }
     }
 }
 

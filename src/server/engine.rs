@@ -349,7 +349,14 @@ impl Engine {
                 let due = if is_same { due } else { waits::due(&wait, self.clock.now()) };
                 self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
-            other => self.settle(batch, other, request_id, caller, reply),
+            other => {
+                if let (Err(error), Some(id)) = (&other, &request_id) {
+                    let forget = |cx: &mut Cx<'_>| crate::ops::forget(cx, id, error).map(Keep::Commit);
+                    let forgotten = self.transact(batch, caller.clone(), forget);
+                    forgotten.or_log("forget the receipt of a refused request");
+                }
+                self.settle(batch, other, request_id, caller, reply);
+            }
         }
     }
 
@@ -498,7 +505,7 @@ impl Engine {
             Effect::CreateWorktree(_) | Effect::RemoveWorktree(_) => None,
             Effect::SpawnTerminal { terminal_id }
             | Effect::DeliverPrompt { terminal_id, .. }
-            | Effect::CloseTerminal { terminal_id } => Some(terminal_id),
+            | Effect::CloseTerminal { terminal_id, .. } => Some(terminal_id),
         };
         let row = terminal.and_then(|id| {
             let found = self.store.read().and_then(|tx| tx.get::<Terminal>(id.as_str()));

@@ -29,6 +29,7 @@ mod screens;
 mod spool;
 mod starts;
 mod terminals;
+pub mod transcript;
 mod waits;
 mod world;
 mod writer;

@@ -19,6 +19,11 @@ pub fn terminal_of(pid: u32, terminals: &Terminals) -> Option<TerminalId> {
     found_upwards(pid, |pid| terminals.by_child(pid))
 }
 
+/// Whether processes tell of their parents here.
+pub fn has_parents() -> bool {
+    cfg!(target_os = "linux")
+}
+
 fn found_upwards<T>(pid: u32, mut find: impl FnMut(u32) -> Option<T>) -> Option<T> {
     let mut pid = pid;
     for _ in 0..MAX_DEPTH {

@@ -35,6 +35,8 @@ use std::time::Duration;
 const JOURNAL_BYTES: usize = 1 << 20;
 /// Bytes of lines in one part of an export, nearly.
 const EXPORT_BYTES: usize = 2 << 20;
+/// Beginnings of words of which a kept text holds no more than that.
+const SECRETS: &[&str] = &["dcap_"];
 /// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
 const KILL_GRACE_MS: u32 = 3_000;
 /// The same.
@@ -428,16 +430,24 @@ impl Terminals {
         let is_same = fleeting.lines.ends_with(&page.lines);
         let lines = if is_same { fleeting.lines } else { [fleeting.lines, page.lines].concat() };
         let text = lines.join("\n");
-        let saved =
-            archive::save(&dir, terminal.as_str(), incarnation, &text, &["dcap_"], Clock::System.now());
+        let saved = archive::save(&dir, terminal.as_str(), incarnation, &text, SECRETS, Clock::System.now());
         match saved.or_log("keep the output of a closed terminal") {
             Some(info) => {
                 journal::discard(&dir);
                 lock(&self.panes).remove(terminal);
                 if info.is_empty() { "empty" } else { "captured" }
             }
-            None => "empty",
+            // Its journal is left, which is read in its place.
+            None => "unavailable",
         }
+    }
+
+    /// Keeps the text that a terminal has now, as it would be kept at its end.
+    pub fn keep_text(&self, terminal: &TerminalId, incarnation: &str) -> Result<(), PtyError> {
+        let all = ReadWish { cursor: Some(0), limit: usize::MAX, is_screen: false };
+        let Some(page) = self.read_output(terminal, &all) else { return Ok(()) };
+        let (dir, text) = (self.folder(terminal), page.lines.join("\n"));
+        archive::save(&dir, terminal.as_str(), incarnation, &text, SECRETS, Clock::System.now()).map(drop)
     }
 
     /// The end of a process is on disk: its holder may go.

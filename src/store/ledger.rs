@@ -57,6 +57,14 @@ impl Tx {
         self.put(receipt)
     }
 
+    /// Takes back the receipt of a request that is still open.
+    pub fn forget_receipt(&mut self, caller: &str, id: &str) -> Result<(), StoreError> {
+        match self.receipt(caller, id)?.filter(|receipt| receipt.state == RequestState::Pending) {
+            Some(open) => self.delete_receipt(&open),
+            None => Ok(()),
+        }
+    }
+
     fn delete_receipt(&mut self, receipt: &Receipt) -> Result<(), StoreError> {
         let n = self.meta::<u64>("n_receipts")?.unwrap_or(0);
         self.set_meta("n_receipts", &n.saturating_sub(1))?;

@@ -17,6 +17,7 @@ use crate::model::repo::Repo;
 use crate::model::request::Receipt;
 use crate::model::resource::Resource;
 use crate::model::run::{Consumer, Run};
+use crate::model::session::Session;
 use crate::model::setup::{Setup, SetupState};
 use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{Terminal, TerminalLife};
@@ -239,6 +240,10 @@ rows! {
         }
         entries.extend(row.terminal_id.as_ref().map(|terminal| unique("terminal", terminal.as_str())));
         entries
+    };
+    // Keyed by dispatch. `all`: by the time of the report.
+    Session, "session", "session_index", row => row.dispatch_id.to_string(), {
+        vec![entry("all", "", moment(row.reported_at))]
     };
     // `all`: by request time. `dispatch` <dispatch>.
     OpenEffect, "effect", "effect_index", row => row.id.to_string(), {

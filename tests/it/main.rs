@@ -16,6 +16,7 @@ mod races;
 mod reference;
 mod rig;
 mod screens;
+mod sessions;
 mod shapes;
 mod spool;
 mod storage;

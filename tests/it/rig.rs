@@ -206,6 +206,31 @@ fn takes_a_task(agent: &'static str) {
     assert!(play.output_of(&dispatch).contains("All of it is reported."), "{}", play.output_of(&dispatch));
 }
 
+/// Its hook tells which session it leads, and that is what is read of it, also after its release.
+fn reports_its_session(agent: &'static str) {
+    let Some(play) = Play::prepare(agent, "orca-done") else { return };
+    let (dispatch, _) = play.start();
+    play.await_mail("worker_done");
+    let words = ["orchestration", "worker-read", "--dispatch", &dispatch, "--source", "transcript"];
+    let read = || play.sandbox.envelope(&words);
+    let said = || read()["result"]["transcript"]["messages"].to_string();
+    until(|| said().contains("All of it is reported.").then_some(()), || format!("{}", read()));
+    let transcript = &read()["result"]["transcript"];
+    let messages = transcript["messages"].as_array().unwrap();
+    let is_told = |role: &str, part: &str| {
+        messages.iter().any(|message| message["role"] == role && message["blocks"].to_string().contains(part))
+    };
+    assert!(is_told("user", orca::agent::prompt::PREFIX), "{transcript:#}");
+    assert!(is_told("assistant", "I will write the file and commit it."), "{transcript:#}");
+    assert!(is_told("assistant", "echo hi > a.txt"), "{transcript:#}");
+    assert!(is_told("tool", "(completed)"), "{transcript:#}");
+    let released = play.sandbox.ask(&["orchestration", "worker-release", "--dispatch", &dispatch]);
+    assert_eq!(released["archive"]["source"], "transcript", "{released}");
+    let archived = &read()["result"];
+    assert_eq!(archived["archived"], true, "{archived}");
+    assert!(archived.to_string().contains("All of it is reported."), "{archived}");
+}
+
 /// A question through the agent's own shell tool, answered, used.
 fn asks(agent: &'static str) {
     let Some(play) = Play::prepare(agent, "orca-ask") else { return };
@@ -309,6 +334,16 @@ fn codex_takes_a_task() {
 #[test]
 fn gemini_takes_a_task() {
     takes_a_task("gemini");
+}
+
+#[test]
+fn claude_code_reports_its_session() {
+    reports_its_session("claude");
+}
+
+#[test]
+fn codex_reports_its_session() {
+    reports_its_session("codex");
 }
 
 #[test]

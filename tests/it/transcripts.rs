@@ -6,6 +6,9 @@
 //! + 60000               the clock moves on by so many milliseconds
 //! > ok                  the oldest open effect has the outcome it hopes for
 //! > fail some words     the oldest open effect fails; `> unknown words`: nobody can say
+//! > unkept some words   the oldest open effect cannot keep the output of its terminal
+//! > hook term_a claude s-1 [path]   the agent's hook there reports its session; tells what becomes of it
+//! > said s-1 claude.jsonl           Claude Code writes this fixture to its session; `> unsaid s-1`: it is gone
 //! > unconfirmed         the oldest open effect typed a brief and saw nothing of it
 //! > blocked some words  the oldest open effect cannot type its brief yet
 //! > exit term_a 3       the process of that terminal ends with this status
@@ -42,6 +45,7 @@ use orca::proto::AnyCall;
 use orca::proto::error::ErrorBody;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::io::Write as _;
 
 fn with_proofs(world: &World, line: &str) -> String {
     let Some((before, rest)) = line.split_once("{proof ") else { return line.to_owned() };
@@ -55,7 +59,7 @@ fn named(effect: &Effect) -> String {
         Effect::RemoveWorktree(wish) => format!("remove {}", wish.path),
         Effect::SpawnTerminal { terminal_id } => format!("spawn {terminal_id}"),
         Effect::DeliverPrompt { terminal_id, .. } => format!("prompt {terminal_id}"),
-        Effect::CloseTerminal { terminal_id } => format!("close {terminal_id}"),
+        Effect::CloseTerminal { terminal_id, .. } => format!("close {terminal_id}"),
     }
 }
 
@@ -64,15 +68,35 @@ fn direct(world: &mut World, order: &str) -> String {
     let (verb, rest) = order.split_once(' ').unwrap_or((order, ""));
     match verb {
         "ok" => format!("= {}\n", world.succeed()),
-        "fail" => {
+        "fail" | "unkept" => {
             let id = world.oldest_effect().id;
-            let code = String::from("runtime_error");
+            let code = String::from(if verb == "fail" { "runtime_error" } else { "archive_failed" });
             world.end_effect(&id, Outcome::Failed { code, message: rest.to_owned() });
             String::new()
         }
         "unknown" => {
             let id = world.oldest_effect().id;
             world.end_effect(&id, Outcome::Unknown { message: rest.to_owned() });
+            String::new()
+        }
+        "hook" => {
+            let words: Vec<&str> = rest.split(' ').collect();
+            let [terminal, agent, session] = words[..3] else { panic!("{order}") };
+            let usual = world.transcript(session);
+            let path = words.get(3).map_or(usual, |path| world.home.path().join(path));
+            format!("= {}\n", world.hook(terminal, agent, session, &path))
+        }
+        "said" => {
+            let (session, fixture) = rest.split_once(' ').unwrap();
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/transcripts");
+            let path = world.transcript(session);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(path).unwrap();
+            file.write_all(&std::fs::read(folder.join(fixture)).unwrap()).unwrap();
+            String::new()
+        }
+        "unsaid" => {
+            std::fs::remove_file(world.transcript(rest)).unwrap();
             String::new()
         }
         "unconfirmed" => {

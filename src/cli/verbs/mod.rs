@@ -4,6 +4,7 @@ pub mod completions;
 pub mod dispatch;
 pub mod event;
 pub mod gate;
+pub mod hook;
 pub mod hooks;
 pub mod mail;
 pub mod man;

@@ -5,6 +5,7 @@ use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file, wo
 use crate::cli::verb::Verb;
 use crate::model::resource::TerminalState;
 use crate::proto::error::ErrorBody;
+use crate::proto::transcript::{TranscriptBlock, TranscriptMessage};
 use crate::proto::worker::{
     Abandoned, Released, Shown, ShownWorker, StartReceipt, Stopped, WorkerAbandon, WorkerList, WorkerListRow,
     WorkerOutput, WorkerRead, WorkerRelease, WorkerRetain, WorkerShow, WorkerStart, WorkerStop, Workers,
@@ -260,7 +261,8 @@ impl Verb for WorkerListArgs {
     }
 }
 
-/// Reads what a worker's terminal shows and showed, also after it ended.
+/// Reads what a worker said and did, also after it ended: from its transcript where its agent has one
+/// that can be read, else from its terminal.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  orca orchestration worker-read --dispatch ctx_0123456789ab --limit 100 \\\n      --json"
@@ -275,7 +277,7 @@ pub struct WorkerReadArgs {
     /// Where the last page ended, as it said under cursor.
     #[arg(long)]
     cursor: Option<String>,
-    /// Lines, 1 to 10000 [default: 200].
+    /// Lines, 1 to 10000 [default: 200]; messages of a transcript, 1 to 50 [default: 40].
     #[arg(long)]
     limit: Option<u32>,
 }
@@ -291,8 +293,31 @@ impl Verb for WorkerReadArgs {
         })
     }
     fn text(&self, reply: &WorkerOutput) -> String {
-        reply.terminal.tail.iter().map(|line| many_lines(line)).collect::<Vec<_>>().join("\n")
+        let mut lines: Vec<String> = match (&reply.transcript, &reply.terminal) {
+            (Some(transcript), _) => transcript.messages.iter().map(message).collect(),
+            (None, Some(terminal)) => terminal.tail.iter().map(|line| many_lines(line)).collect(),
+            (None, None) => Vec::new(),
+        };
+        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {}", one_line(warning))));
+        lines.join("\n")
     }
+}
+
+/// A message of a transcript: who, and below it what.
+fn message(message: &TranscriptMessage) -> String {
+    let blocks = message.blocks.iter().map(|block| match block {
+        TranscriptBlock::Text { text } => text.clone(),
+        TranscriptBlock::ToolCall { name, input } => format!("[{}] {input}", one_line(name)),
+        TranscriptBlock::ToolResult { output, is_error: Some(true) } => format!("[error] {output}"),
+        TranscriptBlock::ToolResult { output, .. } => output.clone(),
+        TranscriptBlock::ImageRef { media_type, location } => {
+            let kind = media_type.as_deref().unwrap_or("image");
+            format!("[{kind}] {}", one_line(location.as_deref().unwrap_or_default()))
+        }
+    });
+    let said = blocks.collect::<Vec<_>>().join("\n");
+    let said: Vec<String> = many_lines(said.trim_end()).lines().map(|line| format!("  {line}")).collect();
+    format!("{}:\n{}", one_line(&message.role), said.join("\n"))
 }
 
 /// A verb that names one attempt and changes it.

@@ -84,7 +84,7 @@ fn end(cx: &mut Cx<'_>, verb: &str, mode: &str, terminals: Vec<Terminal>) -> Res
     let is_meant = |terminal: &Terminal| is_alive(terminal) || (mode != "worktree" && is_left(terminal));
     for terminal in terminals.into_iter().filter(is_meant) {
         handles.push(terminal.id.clone());
-        effects.push(cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, None, None)?);
+        effects.push(cx.request(Effect::close(terminal.id), None, None)?);
     }
     let Some(effect) = effects.last().cloned() else {
         return report(

@@ -1,14 +1,14 @@
-//! The ends of a worker: stop, abandon, release, retain (contract 7). Nothing here removes a worktree,
+//! The ends of a worker: stop, abandon (contract 7). Nothing here removes a worktree,
 //! a branch or another terminal, and none of it is ever done by a timer.
 
-use super::worker_of;
+use super::{release, worker_of};
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, TerminalId};
 use crate::model::dispatch::{Dispatch, DispatchState};
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{EventKind, Fact};
-use crate::model::resource::{Ownership, ReleaseState, Resource};
-use crate::model::terminal::{Terminal, TerminalLife};
+use crate::model::resource::ReleaseState;
+use crate::model::terminal::Terminal;
 use crate::model::worker::{Stage, Worker, WorkerInput, WorkerState};
 use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
@@ -16,12 +16,9 @@ use crate::ops::dispatch;
 use crate::ops::error::{OpError, refuse};
 use crate::ops::{reply, settle, setup, terminal, view};
 use crate::proto::error::ErrorBody;
-use crate::proto::row::ArchiveRow;
-use crate::proto::worker::{
-    Abandoned, Released, Stopped, WorkerAbandon, WorkerRelease, WorkerRetain, WorkerStop,
-};
+use crate::proto::worker::{Abandoned, Stopped, WorkerAbandon, WorkerStop};
 
-fn inactive(dispatch: &Dispatch, message: impl Into<String>) -> ErrorBody {
+pub(super) fn inactive(dispatch: &Dispatch, message: impl Into<String>) -> ErrorBody {
     refuse(ErrorCode::DispatchInactive, message)
         .with("dispatchId", &dispatch.id)
         .next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id))
@@ -59,7 +56,7 @@ pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
     let terminal = terminal_of(cx, &worker)?.filter(terminal::is_alive);
     match terminal {
         Some(terminal) => {
-            cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, Some(dispatch.id.clone()), None)?;
+            cx.request(Effect::close(terminal.id), Some(dispatch.id.clone()), None)?;
             Ok(Answer::Wait(wait(cx, &dispatch.id, "stop")))
         }
         None => {
@@ -88,14 +85,14 @@ fn stop_unsupervised(cx: &mut Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpE
     })
 }
 
-fn terminal_of(cx: &Cx<'_>, worker: &Worker) -> Result<Option<Terminal>, OpError> {
+pub(super) fn terminal_of(cx: &Cx<'_>, worker: &Worker) -> Result<Option<Terminal>, OpError> {
     match &worker.agent_terminal_handle {
         Some(handle) => Ok(cx.tx.get::<Terminal>(handle.as_str())?),
         None => Ok(None),
     }
 }
 
-fn wait(cx: &Cx<'_>, dispatch: &DispatchId, verb: &str) -> Wait {
+pub(super) fn wait(cx: &Cx<'_>, dispatch: &DispatchId, verb: &str) -> Wait {
     let on = WaitOn::WorkerEnd { dispatch: dispatch.clone(), verb: verb.to_owned() };
     Wait { on, deadline: Some(cx.now.plus_ms(terminal::close::CLOSE_PATIENCE_MS)), began: cx.now }
 }
@@ -166,178 +163,8 @@ pub fn abandon(cx: &mut Cx<'_>, call: WorkerAbandon) -> Result<Answer, OpError> 
     reply(&answer)
 }
 
-fn close_command(handle: &TerminalId) -> String {
+pub(super) fn close_command(handle: &TerminalId) -> String {
     format!("orca terminal close --terminal {handle} --json")
-}
-
-/// `worker-release`: archives and closes exactly the terminal that the attempt owns.
-pub fn release(cx: &mut Cx<'_>, call: WorkerRelease) -> Result<Answer, OpError> {
-    caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = dispatch::named(cx, &call.dispatch)?;
-    let Some(worker) = worker_of(cx, &dispatch)? else {
-        if dispatch.status.is_active() {
-            return Err(inactive(&dispatch, format!("{} is still active.", dispatch.id)).into());
-        }
-        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
-    };
-    if !matches!(worker.state, WorkerState::Succeeded | WorkerState::Failed) {
-        let message = format!(
-            "{} is {}; only a worker that succeeded or failed is released.",
-            dispatch.id, worker.state
-        );
-        let way_out = match (worker.state.is_settled(), &worker.agent_terminal_handle) {
-            // Nobody reports from there any more; the terminal is a plain one now.
-            (true, Some(handle)) => close_command(handle),
-            (_, _) => format!("orca orchestration worker-stop --dispatch {} --json", dispatch.id),
-        };
-        return Err(inactive(&dispatch, message).next_step(way_out).into());
-    }
-    let Some(mut resource) = view::resource_of(&cx.tx, &worker)? else {
-        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
-    };
-    if let Some(answer) = kept(&dispatch, &resource) {
-        return reply(&answer);
-    }
-    let terminal = terminal_of(cx, &worker)?;
-    resource.release = ReleaseState::Releasing;
-    resource.retained_reason = None;
-    resource.release_requested_at = resource.release_requested_at.or(Some(cx.now));
-    cx.tx.put(&resource)?;
-    match terminal {
-        // An ended process is closed too: its last screen goes into the archive.
-        Some(terminal) if terminal.life != TerminalLife::Closed => {
-            cx.request(Effect::CloseTerminal { terminal_id: terminal.id }, Some(dispatch.id.clone()), None)?;
-            Ok(Answer::Wait(wait(cx, &dispatch.id, "release")))
-        }
-        Some(_) | None => {
-            finish_release(cx, &dispatch, resource, "unavailable")?;
-            answer_released(cx, &dispatch)
-        }
-    }
-}
-
-/// Why a terminal is not closed, where it is not (contract 7.4).
-fn kept(dispatch: &Dispatch, resource: &Resource) -> Option<Released> {
-    match (resource.release, resource.ownership) {
-        (ReleaseState::Released, _) => {
-            Some(with_archive(plain(dispatch, "already_released", None), resource))
-        }
-        (_, Ownership::External) => Some(plain(dispatch, "retained", Some("external_terminal"))),
-        (_, Ownership::Transferred) => Some(plain(dispatch, "retained", Some("ownership_transferred"))),
-        (_, Ownership::UserOwned) => Some(plain(dispatch, "retained", Some("user_takeover"))),
-        (ReleaseState::Requested | ReleaseState::Releasing, _) => {
-            Some(plain(dispatch, "release_pending", None))
-        }
-        // An explicit release clears an earlier retain.
-        (ReleaseState::NotRequested | ReleaseState::Retained | ReleaseState::Unknown, _) => None,
-    }
-}
-
-fn plain(dispatch: &Dispatch, state: &str, reason: Option<&str>) -> Released {
-    Released {
-        dispatch_id: dispatch.id.clone(),
-        state: state.to_owned(),
-        reason: reason.map(str::to_owned),
-        process_action: String::from("none"),
-        archive: None,
-        recovery: None,
-        last_error: None,
-    }
-}
-
-fn with_archive(mut released: Released, resource: &Resource) -> Released {
-    released.archive = resource.archive_status.is_some().then(|| ArchiveRow {
-        source: resource.archive_source.clone(),
-        status: resource.archive_status.clone(),
-    });
-    released
-}
-
-/// The terminal is closed and its output archived.
-pub fn finish_release(
-    cx: &mut Cx<'_>,
-    dispatch: &Dispatch,
-    mut resource: Resource,
-    archive_status: &str,
-) -> Result<(), OpError> {
-    resource.release = ReleaseState::Released;
-    resource.ownership = Ownership::Released;
-    resource.release_completed_at = Some(cx.now);
-    resource.archive_source = (archive_status == "captured").then(|| String::from("terminal"));
-    resource.archive_status = Some(archive_status.to_owned());
-    cx.tx.put(&resource)?;
-    if let Some(mut worker) = worker_of(cx, dispatch)? {
-        worker.stage = Stage::Released;
-        worker.updated_at = cx.now;
-        cx.tx.put(&worker)?;
-    }
-    cx.emit(
-        Fact::new(
-            EventKind::AttemptReleased,
-            format!("attempt {}: terminal closed, output kept", dispatch.attempt),
-        )
-        .of_dispatch(dispatch),
-    )
-}
-
-fn answer_released(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<Answer, OpError> {
-    let worker = worker_of(cx, dispatch)?.ok_or_else(|| OpError::Bug(String::from("no worker")))?;
-    let Some(resource) = view::resource_of(&cx.tx, &worker)? else {
-        return reply(&plain(dispatch, "retained", Some("no_owned_resource")));
-    };
-    let state = match resource.release {
-        ReleaseState::Released => "released",
-        ReleaseState::Unknown => "release_unknown",
-        ReleaseState::Retained => "retained",
-        ReleaseState::NotRequested | ReleaseState::Requested | ReleaseState::Releasing => "release_pending",
-    };
-    let mut released = with_archive(plain(dispatch, state, resource.retained_reason.as_deref()), &resource);
-    released.last_error.clone_from(&resource.release_error);
-    match state {
-        "released" => released.process_action = String::from(process_action(cx, &resource)?),
-        "release_unknown" => {
-            released.recovery =
-                Some(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id));
-        }
-        _ => {}
-    }
-    reply(&released)
-}
-
-/// Whether a process had to be ended, or had ended before the release was asked for.
-fn process_action(cx: &Cx<'_>, resource: &Resource) -> Result<&'static str, OpError> {
-    let terminal = cx.tx.get::<Terminal>(resource.terminal_id.as_str())?;
-    let ended_at = terminal.and_then(|terminal| terminal.end).map(|end| end.at);
-    let had_ended = ended_at.is_some_and(|at| resource.release_requested_at.is_some_and(|asked| at < asked));
-    Ok(if had_ended { "closed_exited_terminal" } else { "closed_agent_terminal" })
-}
-
-/// `worker-retain`: the terminal stays until an explicit release.
-pub fn retain(cx: &mut Cx<'_>, call: WorkerRetain) -> Result<Answer, OpError> {
-    caller::resolve(cx, call.from.as_deref(), None)?;
-    let dispatch = dispatch::named(cx, &call.dispatch)?;
-    let worker = worker_of(cx, &dispatch)?;
-    let resource = worker.as_ref().map(|worker| view::resource_of(&cx.tx, worker)).transpose()?.flatten();
-    let Some(mut resource) = resource else {
-        return reply(&plain(&dispatch, "retained", Some("no_owned_resource")));
-    };
-    match resource.release {
-        ReleaseState::NotRequested | ReleaseState::Retained | ReleaseState::Requested => {
-            resource.release = ReleaseState::Retained;
-            resource.retained_reason = Some(String::from("user_requested"));
-            resource.archive_source = None;
-            resource.archive_status = None;
-            cx.tx.put(&resource)?;
-            cx.emit(
-                Fact::new(EventKind::AttemptRetained, format!("attempt {}: terminal kept", dispatch.attempt))
-                    .of_dispatch(&dispatch),
-            )?;
-            reply(&plain(&dispatch, "retained", Some("user_requested")))
-        }
-        ReleaseState::Releasing => reply(&plain(&dispatch, "release_pending", None)),
-        ReleaseState::Unknown => reply(&plain(&dispatch, "release_unknown", None)),
-        ReleaseState::Released => reply(&with_archive(plain(&dispatch, "already_released", None), &resource)),
-    }
 }
 
 /// The terminal of an attempt was closed by request: the stop or release that asked for it ends.
@@ -350,7 +177,7 @@ pub fn terminal_closed(cx: &mut Cx<'_>, id: &DispatchId, archive: &str) -> Resul
     }
     match view::resource_of(&cx.tx, &worker)? {
         Some(resource) if resource.release == ReleaseState::Releasing => {
-            finish_release(cx, &dispatch, resource, archive)
+            release::finish(cx, &dispatch, resource, archive)
         }
         Some(_) | None => Ok(()),
     }
@@ -396,5 +223,5 @@ pub fn resume(cx: &mut Cx<'_>, wait: Wait, wake: Wake) -> Result<Answer, OpError
     if is_open && wake == Wake::Changed {
         return Ok(Answer::Wait(wait));
     }
-    answer_released(cx, &dispatch)
+    release::answer(cx, &dispatch)
 }

@@ -1,11 +1,14 @@
 //! Worker verbs: [`start`] with its [`place`], the [`chain`] of effects behind it and its [`receipt`];
-//! [`end`] (stop, abandon, release, retain); [`read`] (show, list, output) of what is [`seen`]. The brief that makes an agent a worker is put together here, once.
+//! [`end`] (stop, abandon) and [`release`] (release, retain); [`read`] (show, list) of what is [`seen`],
+//! and its [`output`]. The brief that makes an agent a worker is put together here, once.
 
 pub mod chain;
 pub mod end;
+pub mod output;
 pub mod place;
 pub mod read;
 pub mod receipt;
+pub mod release;
 pub mod seen;
 pub mod start;
 

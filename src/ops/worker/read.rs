@@ -1,20 +1,19 @@
-//! Looking at workers: show, list, output. Reading decides nothing.
+//! Looking at workers: show, list. Reading decides nothing.
 
 use super::seen::{Lease, see};
 use crate::base::code::ErrorCode;
-use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::event::EventKind;
-use crate::model::resource::{ReleaseState, TerminalState};
+use crate::model::resource::TerminalState;
 use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx};
 use crate::ops::dispatch;
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::{reply, terminal, view};
+use crate::ops::{reply, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
-    AgentWait, Observation, OutputStatus, Page, RefusedReport, Scope, Shown, ShownWorker, WorkerList,
-    WorkerListRow, WorkerOutput, WorkerRead, WorkerShow, Workers,
+    AgentWait, Observation, Page, RefusedReport, Scope, Shown, ShownWorker, WorkerList, WorkerListRow,
+    WorkerShow, Workers,
 };
 use std::collections::BTreeMap;
 
@@ -143,91 +142,4 @@ fn page(rows: Vec<Dispatch>, cursor: Option<&str>, limit: usize) -> Result<(Vec<
     let has_more = total > start + shown.len();
     let next_cursor = shown.last().filter(|_| has_more).map(|row| row.id.to_string());
     Ok((shown, Page { limit, total, has_more, next_cursor }))
-}
-
-/// `worker-read`: the terminal's output, live or archived.
-pub fn read(cx: &mut Cx<'_>, call: WorkerRead) -> Result<Answer, OpError> {
-    let dispatch = dispatch::named(cx, &call.dispatch)?;
-    match call.source.as_deref() {
-        None | Some("auto" | "terminal") => {}
-        Some("transcript") => {
-            return Err(refuse(
-                ErrorCode::TranscriptRequired,
-                "No transcript of this worker is known; its terminal is.",
-            )
-            .with("reason", "session_not_reported")
-            .next_step(format!(
-                "orca orchestration worker-read --dispatch {} --source terminal --json",
-                dispatch.id
-            ))
-            .into());
-        }
-        Some(_) => return Err(invalid("--source must be auto, transcript or terminal.")),
-    }
-    let seen = see(cx, dispatch)?;
-    let again = format!("orca orchestration worker-read --dispatch {} --json", seen.dispatch.id);
-    let terminal = seen.terminal.as_ref().ok_or_else(|| {
-        refuse(ErrorCode::DispatchNotFound, format!("{} never had a terminal.", seen.dispatch.id))
-            .next_step(format!("orca orchestration worker-show --dispatch {} --json", seen.dispatch.id))
-    })?;
-    let identity = terminal.incarnation.to_string();
-    if seen.dispatch.process_incarnation.as_ref() != Some(&terminal.incarnation) {
-        return Err(refuse(
-            ErrorCode::WorkerIdentityChanged,
-            format!("{} runs another process by now.", terminal.id),
-        )
-        .next_step(format!("orca terminal read --terminal {} --json", terminal.id))
-        .into());
-    }
-    let cursor = call
-        .cursor
-        .as_deref()
-        .map(|cursor| parse_cursor(cursor, &seen.dispatch, &identity, &again))
-        .transpose()?;
-    let page = terminal::read::read_page(cx, terminal, cursor, call.limit, false)?;
-    let is_archived = seen.resource.as_ref().is_some_and(|resource| {
-        matches!(resource.release, ReleaseState::Releasing | ReleaseState::Released | ReleaseState::Unknown)
-    });
-    reply(&WorkerOutput {
-        cursor: page.next_cursor.map(|next| format!("{}.{identity}.{next}", seen.dispatch.id)),
-        source: String::from("terminal"),
-        source_identity: identity,
-        status: OutputStatus {
-            worker: seen.worker.as_ref().map_or("unsupervised", |worker| worker.state.as_str()).to_owned(),
-            terminal: terminal::status_word(terminal).to_owned(),
-        },
-        fallback_reason: call.source.is_none().then(|| String::from("session_not_reported")),
-        warnings: Vec::new(),
-        archived: is_archived.then_some(true),
-        terminal: page,
-        dispatch_id: seen.dispatch.id,
-    })
-}
-
-/// A cursor is pinned to the attempt and its process; a plain number is a line.
-fn parse_cursor(cursor: &str, dispatch: &Dispatch, identity: &str, again: &str) -> Result<u64, OpError> {
-    if let Ok(line) = cursor.parse() {
-        return Ok(line);
-    }
-    let parts: Vec<&str> = cursor.split('.').collect();
-    let bad = || {
-        let shown = text::cut_chars(&text::one_line(cursor), 60);
-        OpError::from(
-            refuse(ErrorCode::CursorInvalid, format!("{shown:?} is no cursor of this worker."))
-                .next_step(again),
-        )
-    };
-    let &[id, process, line] = parts.as_slice() else { return Err(bad()) };
-    if id != dispatch.id.as_str() {
-        return Err(bad());
-    }
-    if process != identity {
-        return Err(refuse(
-            ErrorCode::SourceChanged,
-            "The worker's process changed; read again without a cursor.",
-        )
-        .next_step(again)
-        .into());
-    }
-    line.parse().map_err(|_| bad())
 }

@@ -53,7 +53,7 @@ pub fn remove(cx: &mut Cx<'_>, call: WorktreeRemove) -> Result<Answer, OpError> 
         check_nothing_runs(cx, &worktree, &terminals)?;
     }
     for terminal in &terminals {
-        cx.request(Effect::CloseTerminal { terminal_id: terminal.clone() }, None, None)?;
+        cx.request(Effect::close(terminal.clone()), None, None)?;
     }
     let wish = RemoveWorktree {
         worktree_id: worktree.id.clone(),

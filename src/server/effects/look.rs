@@ -1,4 +1,4 @@
-//! Looking at repositories for verbs: read only, on a thread of its own.
+//! Looking at repositories and transcripts for verbs: read only, on a thread of its own.
 
 use super::{WorktreePlaces, project, worktree};
 use crate::git::refs::{resolve_base, search};
@@ -8,6 +8,7 @@ use crate::ops::look::{Look, Seen, Tree};
 use crate::proto::error::ErrorBody;
 use crate::proto::repo::RefDetail;
 use crate::proto::worktree::GitRow;
+use crate::server::transcript;
 use std::path::Path;
 
 /// Worktrees that are looked at side by side.
@@ -34,6 +35,8 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
             Ok(Seen::Project(project::at(repo, &base.name, &base.commit).model()))
         }
         Look::Trees(trees) => Ok(Seen::Trees(see_trees(&trees))),
+        Look::Session(wish) => Ok(Seen::Session(transcript::find(&wish, |name| std::env::var_os(name)))),
+        Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
     }
 }
 

@@ -105,9 +105,9 @@ impl Effects {
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
                 prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked, &is_wanted)
             }
-            Effect::CloseTerminal { terminal_id } => {
+            Effect::CloseTerminal { terminal_id, archives_first } => {
                 self.terminals.starts.wait(terminal_id);
-                terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row))
+                terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row, *archives_first))
             }
         }
     }

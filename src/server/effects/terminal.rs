@@ -82,9 +82,13 @@ fn write_brief(path: &Path, text: &str) -> std::io::Result<()> {
     file.write_all(text.as_bytes())
 }
 
-/// Ends the process, keeps its output readable, lets the rest go.
-pub(super) fn close(terminals: &Terminals, row: &Terminal) -> Outcome {
+/// Ends the process, keeps its output readable, lets the rest go. With `archives_first` nothing is ended
+/// whose output cannot be kept.
+pub(super) fn close(terminals: &Terminals, row: &Terminal, archives_first: bool) -> Outcome {
     let incarnation = row.incarnation.to_string();
+    if archives_first && let Err(error) = terminals.keep_text(&row.id, &incarnation) {
+        return Outcome::Failed { code: ErrorCode::ArchiveFailed.to_string(), message: error.to_string() };
+    }
     let Some(pane) = terminals.pane(&row.id) else {
         if row.end.is_none() && terminals.is_held(&row.id) {
             return Outcome::Unknown { message: String::from("the terminal's holder does not answer") };

@@ -50,7 +50,7 @@ impl World {
                 let terminal_id = dispatch.assignee_handle.clone().unwrap();
                 let open = OpenEffect {
                     id: EffectId::parse(&format!("fx_{}", terminal_id.as_str()))?,
-                    effect: Effect::CloseTerminal { terminal_id },
+                    effect: Effect::close(terminal_id),
                     dispatch_id: Some(dispatch.id),
                     then: None,
                     requested_at: cx.now,

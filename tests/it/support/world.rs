@@ -22,15 +22,18 @@ use orca::ops::cx::{
 };
 use orca::ops::look::{Look, Seen};
 use orca::ops::{advance, watch};
-use orca::proto::AnyCall;
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
+use orca::proto::hook::{HookReport, HookReported};
 use orca::proto::repo::RefDetail;
 use orca::proto::terminal::ExportFormat;
 use orca::proto::worktree::GitRow;
+use orca::proto::{AnyCall, Call as _};
+use orca::server::transcript::{self, find};
 use orca::store::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Besides the built-in agents: `argent` takes its brief as an argument, `paster` by paste, `silent` not at
@@ -100,8 +103,8 @@ enum Unmade {
     Refused(ErrorBody),
 }
 
-/// What there is to see: every worktree is clean and on the branch `seen`, and the only ref is `main`.
-fn see(look: Look, refusal: Option<ErrorBody>, project: &Project) -> Result<Seen, ErrorBody> {
+/// What there is to see: agents' files below the home directory of the world; every worktree is clean and on the branch `seen`, and the only ref is `main`.
+fn see(look: Look, refusal: Option<ErrorBody>, project: &Project, home: &Path) -> Result<Seen, ErrorBody> {
     let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
     match look {
         Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
@@ -115,6 +118,10 @@ fn see(look: Look, refusal: Option<ErrorBody>, project: &Project) -> Result<Seen
             let message = format!("The base {name:?} does not exist in this repository.");
             Err(ErrorBody::new(ErrorCode::InvalidArgument, message))
         }
+        Look::Session(wish) => {
+            Ok(Seen::Session(find(&wish, |name| (name == "HOME").then(|| home.as_os_str().to_owned()))))
+        }
+        Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
         Look::Trees(trees) => {
             let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
             Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.id, row.clone())).collect()))
@@ -235,7 +242,7 @@ impl World {
         };
         let mut answer = attempt(self, caller.clone());
         if let Err(Unmade::Look(look)) = answer {
-            caller.seen = Some(see(look, refusal, &self.living.project));
+            caller.seen = Some(see(look, refusal, &self.living.project, self.home.path()));
             // What was not made takes no ids from what is.
             self.ids = ids;
             answer = attempt(self, caller.clone());
@@ -288,7 +295,11 @@ impl World {
                 self.keep_waiting(request_id, (method, wait, caller));
                 None
             }
-            Err(Err(error)) => Some(Err(error.into())),
+            Err(Err(error)) => {
+                let error = ErrorBody::from(error);
+                self.transact(caller, |cx| orca::ops::forget(cx, request_id, &error)).unwrap();
+                Some(Err(error))
+            }
         }
     }
 
@@ -321,6 +332,31 @@ impl World {
     pub fn jump(&mut self, ahead_ms: i64) {
         self.clock.advance_ms(ahead_ms);
         self.transact(CallerFacts::default(), |cx| watch::clock_jumped(cx, ahead_ms)).unwrap();
+    }
+
+    /// Where Claude Code writes a session.
+    pub fn transcript(&self, session: &str) -> PathBuf {
+        self.home.path().join(".claude/projects/-repo").join(format!("{session}.jsonl"))
+    }
+
+    /// A hook reports, from a process in that terminal; tells what became of it.
+    pub fn hook(&mut self, terminal: &str, agent: &str, session: &str, path: &Path) -> String {
+        let report = HookReport {
+            agent: agent.to_owned(),
+            session_id: session.to_owned(),
+            transcript_path: path.to_string_lossy().into_owned(),
+        };
+        let request = Request {
+            id: String::from("hook"),
+            method: HookReport::METHOD.to_owned(),
+            params: serde_json::to_value(report).unwrap(),
+            request_id: None,
+            origin: Origin { env_handle: Some(terminal.to_owned()), ..Origin::default() },
+            contract: orca::proto::envelope::CONTRACT_VERSION,
+            version: String::from("test"),
+        };
+        let reported: HookReported = serde_json::from_value(self.answer(&request).unwrap()).unwrap();
+        reported.reason.unwrap_or_else(|| String::from("recorded"))
     }
 
     /// Gives the oldest open effect the outcome it would have if all goes well.
@@ -361,7 +397,7 @@ impl World {
             Effect::DeliverPrompt { terminal_id, .. } => {
                 (format!("prompt {terminal_id}"), Outcome::PromptDelivered { is_confirmed: true })
             }
-            Effect::CloseTerminal { terminal_id } => (
+            Effect::CloseTerminal { terminal_id, .. } => (
                 format!("close {terminal_id}"),
                 Outcome::TerminalClosed { end: None, archive: String::from("captured") },
             ),

@@ -1,0 +1,75 @@
+//! What an agent's hook reports: the session that it leads. It counts only from the very process that works
+//! at the attempt, once it does (contract 7.6); anything else is let pass in silence.
+
+use super::caller;
+use super::cx::{Answer, Cx};
+use super::error::OpError;
+use super::look::{Look, Seen, SessionWish, Sight, look, mismatch};
+use super::{reply, terminal};
+use crate::model::dispatch::Dispatch;
+use crate::model::session::{Session, TranscriptFormat, is_session_id, is_transcript_path};
+use crate::model::terminal::{Terminal, TerminalLife};
+use crate::proto::hook::{HookReport, HookReported};
+
+fn ignored(reason: &str) -> Result<Answer, OpError> {
+    reply(&HookReported { recorded: false, reason: Some(reason.to_owned()) })
+}
+
+/// `orca hook <agent>`.
+pub fn report(cx: &mut Cx<'_>, call: HookReport) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, None, None)?;
+    let Some(terminal) = caller.terminal else { return ignored("no pane") };
+    if caller.conflicting.is_some() || cx.caller.is_elsewhere {
+        return ignored("another process");
+    }
+    let Some(dispatch) = caller.dispatch else { return ignored("no attempt") };
+    let is_its_process = dispatch.process_incarnation.as_ref() == Some(&terminal.incarnation);
+    if !is_its_process || !matches!(terminal.life, TerminalLife::Starting | TerminalLife::Running) {
+        return ignored("another process");
+    }
+    let reported = cx.rules.agents.get(&call.agent).and_then(|preset| preset.transcript);
+    let Some(format) = format_in(cx, &terminal).filter(|format| reported == Some(*format)) else {
+        return ignored("another agent");
+    };
+    if !is_session_id(&call.session_id) || !is_transcript_path(&call.transcript_path, &call.session_id) {
+        return ignored("no transcript");
+    }
+    let known = cx.tx.get::<Session>(dispatch.id.as_str())?;
+    let is_first = known.is_none();
+    if known.is_some_and(|known| known.session_id == call.session_id && known.format == format) {
+        return reply(&HookReported { recorded: true, reason: None });
+    }
+    let wish = SessionWish { format, path: call.transcript_path, env: terminal.launch.env.clone() };
+    let file = match look(cx, Look::Session(wish))? {
+        Sight::Ask(answer) => return Ok(answer),
+        Sight::Seen(Seen::Session(file)) => file,
+        Sight::Seen(_) => return Err(mismatch()),
+    };
+    let Some(file) = file else { return ignored("no transcript") };
+    cx.tx.put(&Session {
+        begins_at: if is_first && began_with(&terminal, &dispatch) { 0 } else { file.n_bytes },
+        dispatch_id: dispatch.id,
+        terminal_id: terminal.id,
+        incarnation: terminal.incarnation,
+        format,
+        session_id: call.session_id,
+        path: file.path,
+        home: file.home,
+        reported_at: cx.now,
+    })?;
+    reply(&HookReported { recorded: true, reason: None })
+}
+
+/// The shape of the transcripts of the agent in a terminal.
+pub fn format_in(cx: &Cx<'_>, terminal: &Terminal) -> Option<TranscriptFormat> {
+    cx.rules.agents.get(&terminal::agent_in(cx, terminal)?)?.transcript
+}
+
+/// The agent was started for this attempt, so all of its session is about it.
+fn began_with(terminal: &Terminal, dispatch: &Dispatch) -> bool {
+    terminal
+        .launch
+        .env
+        .iter()
+        .any(|(name, value)| name == "ORCA_DISPATCH_ID" && value == dispatch.id.as_str())
+}

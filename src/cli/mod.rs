@@ -19,7 +19,7 @@ use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use out::Out;
 use serde_json::json;
 use std::ffi::OsString;
@@ -126,7 +126,8 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
     if argv.len() == 1 {
         argv.push(OsString::from("attach"));
     }
-    Orca::try_parse_from(argv)
+    let mut matches = tree::grammar().try_get_matches_from(argv)?;
+    Orca::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut tree::grammar()))
 }
 
 /// The whole program: parses, finds the server, runs, prints. Gives the exit code.

@@ -89,6 +89,16 @@ fn waiting(cx: &Cx<'_>, repo: &Repo) -> Result<Vec<Script>, OpError> {
 /// `repo hooks set`.
 pub fn set(cx: &mut Cx<'_>, call: HooksSet) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
+    let given = [
+        &call.setup_script,
+        &call.archive_script,
+        &call.setup_run_policy,
+        &call.agent_startup,
+        &call.command_source,
+    ];
+    if given.into_iter().all(Option::is_none) {
+        return Err(invalid("Nothing to change: give at least one of the flags."));
+    }
     let mut repo = git_repo(cx, call.repo.as_deref())?;
     let before = repo.hook_settings.clone();
     let settings = &mut repo.hook_settings;

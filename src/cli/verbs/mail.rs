@@ -2,7 +2,7 @@
 
 use crate::base::id::DeliveryId;
 use crate::base::text::{many_lines, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file, words};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, names, text_or_file, words};
 use crate::cli::suggest::unknown_value;
 use crate::cli::verb::{Keepalive, Verb};
 use crate::client::Unanswered;
@@ -264,7 +264,7 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     fn types(&self) -> Result<Vec<String>, ErrorBody> {
-        let types = self.types.as_deref().map(csv).unwrap_or_default();
+        let types = names("--types", self.types.as_deref())?;
         let known: Vec<&str> = MessageType::ALL.iter().map(|kind| kind.as_str()).collect();
         match types.iter().find(|kind| !known.contains(&kind.as_str())) {
             Some(unknown) => Err(unknown_value("--types", unknown, &known)),

@@ -181,6 +181,25 @@ fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>
     }
 }
 
+/// Forgets a request whose call was refused, so that its id may be used again; says whether it was there.
+/// What nobody knows the end of is kept, and so is a request that another call tried to use (contract 10).
+pub fn forget(cx: &mut Cx<'_>, request_id: &str, refused_with: ErrorCode) -> Result<bool, OpError> {
+    let is_open_end = matches!(
+        refused_with,
+        ErrorCode::OperationUnknown
+            | ErrorCode::RequestMismatch
+            | ErrorCode::StoreDamaged
+            | ErrorCode::StoreUnwritable
+    );
+    let credential = cx.caller.credential.clone();
+    let receipt = cx.tx.receipt(&credential, request_id)?;
+    let Some(open) = receipt.filter(|receipt| !is_open_end && receipt.state == RequestState::Pending) else {
+        return Ok(false);
+    };
+    cx.tx.delete_receipt(&open)?;
+    Ok(true)
+}
+
 fn with_mutation(mut result: Value, request_id: &str, replayed: bool) -> Value {
     let mutation = Mutation { request_id: request_id.to_owned(), replayed };
     if let (Value::Object(fields), Ok(mutation)) = (&mut result, serde_json::to_value(mutation)) {

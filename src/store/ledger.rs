@@ -57,7 +57,8 @@ impl Tx {
         self.put(receipt)
     }
 
-    fn delete_receipt(&mut self, receipt: &Receipt) -> Result<(), StoreError> {
+    /// Deletes a receipt and keeps their number.
+    pub fn delete_receipt(&mut self, receipt: &Receipt) -> Result<(), StoreError> {
         let n = self.meta::<u64>("n_receipts")?.unwrap_or(0);
         self.set_meta("n_receipts", &n.saturating_sub(1))?;
         self.delete::<Receipt>(&receipt.key())

@@ -241,7 +241,10 @@ impl World {
             answer = attempt(self, caller.clone());
         }
         match answer {
-            Err(Unmade::Refused(error)) => Err(error),
+            Err(Unmade::Refused(error)) => {
+                self.forget(caller, &id.unwrap_or_default(), &error);
+                Err(error)
+            }
             Err(Unmade::Look(look)) => panic!("it saw what it asked for and asks for {look:?}"),
             Ok(Answer::Done(result)) => {
                 super::schema::check_result(&request.method, &result);
@@ -288,8 +291,17 @@ impl World {
                 self.keep_waiting(request_id, (method, wait, caller));
                 None
             }
-            Err(Err(error)) => Some(Err(error.into())),
+            Err(Err(error)) => {
+                let error = error.into();
+                self.forget(caller, request_id, &error);
+                Some(Err(error))
+            }
         }
+    }
+
+    /// As the engine does with a call that was refused.
+    fn forget(&mut self, caller: CallerFacts, request_id: &str, error: &ErrorBody) {
+        self.transact(caller, |cx| orca::ops::forget(cx, request_id, error.code)).unwrap();
     }
 
     /// What a reading verb shows the person.

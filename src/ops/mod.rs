@@ -26,6 +26,7 @@ pub mod run;
 pub mod select;
 pub mod settle;
 pub mod setup;
+pub mod tabs;
 pub mod task;
 pub mod terminal;
 pub mod timeline;

@@ -17,6 +17,7 @@
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > script npm ci      the orca.yaml of every commit has this setup script from now on
+//! > tab dev #0a8 npm run dev   … and this tab, with its colour and, where there is one, its command
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > full-ledger         ten thousand requests of somebody are open
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
@@ -35,7 +36,7 @@ use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
-use orca::model::setup::Project;
+use orca::model::setup::{Project, Tab};
 use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
 use orca::proto::AnyCall;
@@ -117,11 +118,20 @@ fn direct(world: &mut World, order: &str) -> String {
             String::new()
         }
         "script" => {
+            let tabs = std::mem::take(&mut world.living.project.default_tabs);
             world.living.project = Project {
                 source: Some(String::from("main:orca.yaml")),
                 setup: Some(rest.to_owned()),
+                default_tabs: tabs,
                 ..Project::default()
             };
+            String::new()
+        }
+        "tab" => {
+            let mut words = rest.splitn(3, ' ').map(str::to_owned);
+            let (title, color, command) = (words.next(), words.next(), words.next());
+            world.living.project.source = Some(String::from("main:orca.yaml"));
+            world.living.project.default_tabs.push(Tab { title, color, command });
             String::new()
         }
         "repo" | "folder" => {

@@ -44,11 +44,16 @@ fn text(hooks: &Hooks) -> String {
         lines.push(format!("shared from {}", many_lines(source)));
     }
     lines.extend(hooks.shared.problem.iter().map(|problem| format!("warning: {}", many_lines(problem))));
-    if effective.setup.is_empty() && effective.archive.is_empty() && hooks.waiting.is_empty() {
+    let named = [
+        ("setup", &effective.setup),
+        ("archive", &effective.archive),
+        ("tab", &effective.tabs),
+        ("waiting", &hooks.waiting),
+    ];
+    if named.iter().all(|(_, scripts)| scripts.is_empty()) {
         lines
             .push(String::from("no scripts; orca repo hooks set or an orca.yaml in the repository has them"));
     }
-    let named = [("setup", &effective.setup), ("archive", &effective.archive), ("waiting", &hooks.waiting)];
     for (name, scripts) in named {
         lines.extend(scripts.iter().map(|script| script_lines(name, script)));
     }

@@ -6,6 +6,7 @@ pub mod fleet;
 pub mod host;
 pub mod out;
 pub mod suggest;
+pub mod tone;
 pub mod transport;
 pub mod tree;
 pub mod verb;
@@ -23,6 +24,8 @@ use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use out::Out;
 use serde_json::json;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use tone::Tints;
 use verb::Session;
 
 /// What a command ends with (contract 2.2).
@@ -133,7 +136,9 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
 /// The whole program: parses, finds the server, runs, prints. Gives the exit code.
 pub fn main(argv: &[OsString]) -> u8 {
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
-    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr };
+    let environment = Environment::read();
+    let tints = Tints::of(&environment, stdout.is_terminal(), stderr.is_terminal());
+    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints };
     let orca = match parse(argv) {
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),
@@ -141,7 +146,6 @@ pub fn main(argv: &[OsString]) -> u8 {
     if let Err(error) = orca.only_here() {
         return verbs::fail_local(error, orca.json, &mut out);
     }
-    let environment = Environment::read();
     if environment.is_log_wanted {
         crate::base::report::log_to_stderr();
     }

@@ -244,3 +244,31 @@ fn every_transcript_plays_as_it_is_written() {
     let unseen: Vec<_> = AnyCall::METHODS.iter().filter(|method| !answered.contains(**method)).collect();
     assert!(unseen.is_empty(), "no transcript shows a reply of {unseen:?}");
 }
+
+#[test]
+fn colours_change_nothing_but_the_look() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut n_coloured = 0;
+    for name in [
+        "arguments",
+        "fleet",
+        "gate",
+        "mail_check",
+        "setup",
+        "task_list",
+        "team_loop",
+        "terminal",
+        "worktree",
+    ] {
+        let script = std::fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
+        let mut world = World::new();
+        world.is_coloured = true;
+        let played = play(&mut world, &script);
+        n_coloured += played.matches("\u{1b}[0m").count();
+        assert_eq!(orca::cli::tone::plain(&played), script, "{name}");
+        // A script that reads JSON meets no colour, whatever is forced.
+        let json = played.lines().filter(|line| line.trim_start().starts_with(['{', '"', '[']));
+        assert!(json.clone().count() > 0 && json.clone().all(|line| !line.contains('\u{1b}')), "{name}");
+    }
+    assert!(n_coloured > 100, "only {n_coloured} words had a colour");
+}

@@ -3,6 +3,7 @@
 use super::repo::RepoArg;
 use crate::base::text::many_lines;
 use crate::cli::args::{FromArg, RetryArg, text_or_file};
+use crate::cli::tone::{Tone, tinted, warning};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::repo::{Hooks, HooksApprove, HooksDecided, HooksReject, HooksSet, HooksShow, ScriptRow};
@@ -43,7 +44,7 @@ fn text(hooks: &Hooks) -> String {
     if let Some(source) = &hooks.shared.source {
         lines.push(format!("shared from {}", many_lines(source)));
     }
-    lines.extend(hooks.shared.problem.iter().map(|problem| format!("warning: {}", many_lines(problem))));
+    lines.extend(hooks.shared.problem.iter().map(|problem| warning(&many_lines(problem))));
     let named = [
         ("setup", &effective.setup),
         ("archive", &effective.archive),
@@ -74,7 +75,10 @@ fn short(script: &ScriptRow) -> &str {
 }
 
 fn script_lines(name: &str, script: &ScriptRow) -> String {
-    let may = if script.is_approved { "may run" } else { "not approved" };
+    let may = match script.is_approved {
+        true => tinted(Tone::Good, "may run"),
+        false => tinted(Tone::Waits, "not approved"),
+    };
     let body = many_lines(&script.text);
     let body: Vec<String> = body.trim_end().lines().map(|line| format!("    {line}")).collect();
     format!("{name} ({}, {may}, {}):\n{}", script.origin, short(script), body.join("\n"))

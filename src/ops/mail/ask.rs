@@ -258,13 +258,10 @@ fn check_run(cx: &Cx<'_>, message: &Message, run: &str) -> Result<(), OpError> {
         Some(own) => (own.to_string(), format!(" --run {own}")),
         None => (String::from("no Run"), String::new()),
     };
-    Err(refuse(
-        ErrorCode::ConsumerFenced,
-        format!("{} belongs to {own}, not to {named}.", message.id),
-    )
-    .with("effectsApplied", false)
-    .next_step(format!("orca orchestration reply{flag} --id {} --body \"…\" --json", message.id))
-    .into())
+    Err(refuse(ErrorCode::ConsumerFenced, format!("{} belongs to {own}, not to {named}.", message.id))
+        .with("effectsApplied", false)
+        .next_step(format!("orca orchestration reply{flag} --id {} --body \"…\" --json", message.id))
+        .into())
 }
 
 fn answer_question(

@@ -70,7 +70,8 @@ pub fn stands(
     wanted.head = Some(made.head.clone());
     remember(cx, &open.id, &wanted)?;
     // A person's shell waits for nothing; what a repository starts there waits like an agent.
-    let source = cx.tx.get::<Repo>(wanted.repo_id.as_str())?.and_then(|repo| repo.hook_settings.command_source);
+    let source =
+        cx.tx.get::<Repo>(wanted.repo_id.as_str())?.and_then(|repo| repo.hook_settings.command_source);
     let tabs = rules::tabs(source, &made.project);
     let waits = wanted.agent.is_some() || tabs.iter().any(|tab| tab.command.is_some());
     let startup = if waits { wanted.startup } else { Some(AgentStartup::StartImmediately) };

@@ -130,6 +130,15 @@ pub fn words<T: Copy>(all: &[T], text: fn(T) -> &'static str) -> PossibleValuesP
     PossibleValuesParser::new(all.iter().map(|value| text(*value)))
 }
 
+/// A flag that holds a comma-separated list of names, at least one.
+pub fn names(flag: &str, text: Option<&str>) -> Result<Vec<String>, ErrorBody> {
+    let names = text.map(csv).unwrap_or_default();
+    if text.is_some() && names.is_empty() {
+        return Err(invalid(format!("{flag} names nothing; give names with commas between them.")));
+    }
+    Ok(names)
+}
+
 /// A flag that holds a comma-separated list; blanks are dropped.
 pub fn csv(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()

@@ -1,6 +1,7 @@
 //! The fleet block for people: one line while all is well, every lane when one needs somebody.
 
 use crate::base::text::age;
+use crate::cli::tone::{Tone, tinted};
 use crate::model::fleet::{Lane, LaneDelivery, ProcessState};
 use crate::proto::fleet::Fleet;
 use serde_json::Value;
@@ -14,14 +15,16 @@ pub fn text(result: &Value) -> Option<String> {
 fn words(fleet: &Fleet) -> String {
     let n_lanes = fleet.lanes.len();
     let n_bad = fleet.lanes.iter().filter(|lane| lane.needs_attention()).count();
+    let heading = tinted(Tone::Heading, "fleet:");
     let more = if fleet.truncated { " or more" } else { "" };
     let attempts = if n_lanes == 1 { "attempt" } else { "attempts" };
     if n_bad == 0 {
         let longest = fleet.lanes.iter().filter_map(|lane| lane.quiet_ms).max();
         let quiet = longest.map(|quiet| format!(", longest silence {}", age(quiet))).unwrap_or_default();
-        return format!("fleet: {n_lanes}{more} active {attempts}{quiet}");
+        return format!("{heading} {n_lanes}{more} active {attempts}{quiet}");
     }
-    let mut lines = vec![format!("fleet: {n_lanes}{more} active {attempts}, {n_bad} to look at")];
+    let n_bad = tinted(Tone::Waits, &format!("{n_bad} to look at"));
+    let mut lines = vec![format!("{heading} {n_lanes}{more} active {attempts}, {n_bad}")];
     lines.extend(fleet.lanes.iter().map(line));
     lines.join("\n")
 }
@@ -29,12 +32,12 @@ fn words(fleet: &Fleet) -> String {
 fn line(lane: &Lane) -> String {
     let mut facts = Vec::new();
     match lane.delivery {
-        LaneDelivery::NotAccepted => facts.push(String::from("BRIEF NOT TAKEN")),
+        LaneDelivery::NotAccepted => facts.push(tinted(Tone::Bad, "BRIEF NOT TAKEN")),
         LaneDelivery::Accepted => {}
         LaneDelivery::Unknown => facts.push(String::from("brief under way")),
     }
     match lane.process_state {
-        ProcessState::Dead => facts.push(String::from("PROCESS GONE")),
+        ProcessState::Dead => facts.push(tinted(Tone::Bad, "PROCESS GONE")),
         ProcessState::Live => {}
         ProcessState::Unknown => facts.push(String::from("process not verified")),
     }

@@ -6,6 +6,7 @@ pub mod fleet;
 pub mod host;
 pub mod out;
 pub mod suggest;
+pub mod tone;
 pub mod transport;
 pub mod tree;
 pub mod verb;
@@ -19,10 +20,12 @@ use crate::proto::envelope::Origin;
 use crate::proto::error::ErrorBody;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
-use clap::{ArgAction, Parser, Subcommand};
+use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
 use out::Out;
 use serde_json::json;
 use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use tone::Tints;
 use verb::Session;
 
 /// What a command ends with (contract 2.2).
@@ -129,13 +132,16 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
     if argv.len() == 1 {
         argv.push(OsString::from("attach"));
     }
-    Orca::try_parse_from(argv)
+    let mut matches = tree::grammar().try_get_matches_from(argv)?;
+    Orca::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut tree::grammar()))
 }
 
 /// The whole program: parses, finds the server, runs, prints. Gives the exit code.
 pub fn main(argv: &[OsString]) -> u8 {
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
-    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr };
+    let environment = Environment::read();
+    let tints = Tints::of(&environment, stdout.is_terminal(), stderr.is_terminal());
+    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints };
     let orca = match parse(argv) {
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),
@@ -143,7 +149,6 @@ pub fn main(argv: &[OsString]) -> u8 {
     if let Err(error) = orca.only_here() {
         return verbs::fail_local(error, orca.json, &mut out);
     }
-    let environment = Environment::read();
     if environment.is_log_wanted {
         crate::base::report::log_to_stderr();
     }

@@ -3,6 +3,7 @@
 //! Data goes to standard output, talk to standard error. Text from outside is made safe for a
 //! terminal here.
 
+use super::tone::{Tints, plain};
 use crate::base::code::ErrorCode;
 use crate::proto::envelope::Response;
 use crate::proto::error::ErrorBody;
@@ -12,9 +13,19 @@ use std::io::Write;
 pub struct Out<'a> {
     pub stdout: &'a mut dyn Write,
     pub stderr: &'a mut dyn Write,
+    pub tints: Tints,
 }
 
 impl Out<'_> {
+    /// Writes what a verb says to a person to standard output, with its colours where they are shown.
+    pub fn words(&mut self, text: &str) {
+        if self.tints.stdout {
+            self.data(text);
+        } else {
+            self.data(&plain(text));
+        }
+    }
+
     /// Writes to standard output. A reader that went away ends the output, not the program.
     pub fn data(&mut self, text: &str) {
         drop(self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()));
@@ -25,8 +36,9 @@ impl Out<'_> {
         writeln!(self.stdout, "{line}").and_then(|()| self.stdout.flush()).is_ok()
     }
 
-    /// Writes a line to standard error.
+    /// Writes a line to standard error, with its colours where they are shown.
     pub fn talk(&mut self, line: &str) {
+        let line = if self.tints.stderr { line.to_owned() } else { plain(line) };
         drop(writeln!(self.stderr, "{line}").and_then(|()| self.stderr.flush()));
     }
 

@@ -1,7 +1,8 @@
 //! The tree of commands as data: what help, man pages, completions, schemas and suggestions are made of.
 
 use super::Orca;
-use clap::{Command, CommandFactory as _};
+use clap::builder::{NonEmptyStringValueParser, ValueParser};
+use clap::{Arg, Command, CommandFactory as _};
 use std::ffi::OsString;
 
 /// A command with the words that lead to it.
@@ -19,9 +20,57 @@ impl Verb {
     }
 }
 
+/// Flags whose text may be empty, or where an empty one is refused with better words.
+const TEXTS: &[&str] = &[
+    "archive_script",
+    "body",
+    "command",
+    "comment",
+    "deps",
+    "display_name",
+    "files_modified",
+    "name",
+    "objective",
+    "options",
+    "payload",
+    "phase",
+    "prompt",
+    "query",
+    "question",
+    "report_path",
+    "resolution",
+    "rest",
+    "result",
+    "setup_script",
+    "spec",
+    "subject",
+    "task_title",
+    "text",
+    "title",
+];
+
+/// What a command line is parsed by. A flag that names something takes no empty name: what an unset
+/// variable of a script leaves must not mean «the default».
+pub fn grammar() -> Command {
+    naming(Orca::command())
+}
+
+fn naming(command: Command) -> Command {
+    command.mut_args(named).mut_subcommands(naming)
+}
+
+fn named(arg: Arg) -> Arg {
+    let parser = arg.get_value_parser();
+    let takes_any_text =
+        parser.type_id() == ValueParser::string().type_id() && parser.possible_values().is_none();
+    let is_name =
+        arg.get_action().takes_values() && takes_any_text && !TEXTS.contains(&arg.get_id().as_str());
+    if is_name { arg.value_parser(NonEmptyStringValueParser::new()) } else { arg }
+}
+
 /// The whole tree, completed: global flags and help are in every command.
 pub fn root() -> Command {
-    let mut root = Orca::command();
+    let mut root = grammar();
     root.build();
     root
 }

@@ -1,6 +1,7 @@
 //! A command line verb and the one driver that runs them all.
 
 use super::out::Out;
+use super::tone::plain;
 use super::transport::Transport;
 use crate::base::code::ErrorCode;
 use crate::base::text::{many_lines, one_line};
@@ -108,7 +109,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         session.out.data(&format!("{}\n", super::out::escape_controls(&line)));
     } else if session.is_json {
         if let Some(Value::Object(result)) = response.result.as_mut().filter(|_| verb.is_formatted()) {
-            result.insert(String::from("formatted"), Value::from(verb.text(&reply)));
+            result.insert(String::from("formatted"), Value::from(plain(&verb.text(&reply))));
         }
         session.out.json(&response);
     } else {
@@ -119,7 +120,7 @@ pub fn run<V: Verb>(verb: &V, session: &mut Session<'_>) -> u8 {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        session.out.data(&text);
+        session.out.words(&text);
     }
     verb.exit(&reply)
 }

@@ -42,6 +42,8 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("TERM", "What the outer terminal is."),
     ("COLORTERM", "Whether the outer terminal knows 24-bit colour."),
     ("NO_COLOR", "Use no colour."),
+    ("CLICOLOR", "0: use no colour."),
+    ("CLICOLOR_FORCE", "Use colour also where the output is no terminal, unless NO_COLOR is set."),
     ("TMPDIR", "The last place where undelivered reports are kept."),
 ];
 
@@ -81,6 +83,7 @@ pub struct Environment {
     pub term: String,
     pub colorterm: String,
     pub is_colour_unwanted: bool,
+    pub is_colour_forced: bool,
 }
 
 impl Environment {
@@ -147,7 +150,9 @@ impl Environment {
             is_in_screen: raw("STY").is_some(),
             term: text("TERM").unwrap_or_default(),
             colorterm: text("COLORTERM").unwrap_or_default(),
-            is_colour_unwanted: raw("NO_COLOR").is_some(),
+            is_colour_unwanted: raw("NO_COLOR").is_some()
+                || raw("CLICOLOR").is_some_and(|value| value == "0"),
+            is_colour_forced: raw("CLICOLOR_FORCE").is_some_and(|value| value != "0"),
             cwd,
         }
     }

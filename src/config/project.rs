@@ -11,6 +11,8 @@ pub const FILE: &str = "orca.yaml";
 pub const MAX_BYTES: usize = 64 << 10;
 /// The most paths of one list.
 const MAX_PATHS: usize = 100;
+/// The most tabs: each is a process.
+const MAX_TABS: usize = 12;
 
 /// What a repository's file says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +25,19 @@ pub struct Project {
     pub shared_directories: Vec<String>,
     /// Files that git does not carry and a new worktree gets as copies; safe relative paths.
     pub copied_files: Vec<String>,
+    /// What opens in a new worktree, in this order.
+    pub default_tabs: Vec<Tab>,
+}
+
+/// One terminal that opens in a new worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct Tab {
+    pub title: Option<String>,
+    /// `#rgb` or `#rrggbb`.
+    pub color: Option<String>,
+    /// A line for the shell; without it the shell itself.
+    pub command: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -30,6 +45,7 @@ pub struct Project {
 struct File {
     scripts: Option<Scripts>,
     setup_agent_startup_policy: Option<String>,
+    default_tabs: Option<Vec<Tab>>,
     worktree: Option<Worktree>,
 }
 
@@ -74,7 +90,30 @@ pub fn parse(bytes: &[u8]) -> Result<Project, String> {
         agent_startup: startup,
         shared_directories: paths("worktree.sharedDirectories", worktree.shared_directories)?,
         copied_files: paths("worktree.copiedFiles", worktree.copied_files)?,
+        default_tabs: tabs(file.default_tabs.unwrap_or_default())?,
     })
+}
+
+fn tabs(tabs: Vec<Tab>) -> Result<Vec<Tab>, String> {
+    if tabs.len() > MAX_TABS {
+        return Err(format!("{FILE}: defaultTabs has more than {MAX_TABS} entries"));
+    }
+    tabs.into_iter().map(tab).collect()
+}
+
+fn tab(tab: Tab) -> Result<Tab, String> {
+    match tab.color.as_deref().filter(|color| !is_color(color)) {
+        Some(bad) => Err(format!(
+            "{FILE}: defaultTabs has the color {:?}; write #rgb or #rrggbb",
+            text::cut_chars(&text::one_line(bad), 20)
+        )),
+        None => Ok(Tab { command: script("defaultTabs.command", tab.command)?, ..tab }),
+    }
+}
+
+fn is_color(text: &str) -> bool {
+    let digits = text.strip_prefix('#').unwrap_or_default();
+    matches!(digits.len(), 3 | 6) && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 fn first_line(text: &str) -> String {
@@ -121,13 +160,17 @@ mod tests {
     fn the_keys_of_the_contract_are_read_and_others_left_alone() {
         let text = "scripts:\n  setup: |\n    npm ci\n    npm run build\n  archive: echo bye\n\
                     setupAgentStartupPolicy: start-immediately\nenvironmentRecipes: [a]\n\
-                    worktree:\n  sharedDirectories: [node_modules]\n  copiedFiles: [.env, conf/local.toml]\n";
+                    worktree:\n  sharedDirectories: [node_modules]\n  copiedFiles: [.env, conf/local.toml]\n\
+                    defaultTabs:\n  - {title: dev, color: '#0a8', command: npm run dev}\n  - {}\n";
         let project = parse(text.as_bytes()).unwrap();
         assert_eq!(project.setup.as_deref(), Some("npm ci\nnpm run build\n"));
         assert_eq!(project.archive.as_deref(), Some("echo bye"));
         assert_eq!(project.agent_startup.as_deref(), Some("start-immediately"));
         assert_eq!(project.shared_directories, ["node_modules"]);
         assert_eq!(project.copied_files, [".env", "conf/local.toml"]);
+        let dev = ["dev", "#0a8", "npm run dev"].map(|text| Some(text.to_owned()));
+        let [title, color, command] = dev;
+        assert_eq!(project.default_tabs, [Tab { title, color, command }, Tab::default()]);
         for empty in ["", "# nothing\n", "scripts:\n", "other: 1\n"] {
             assert_eq!(parse(empty.as_bytes()), Ok(Project::default()), "{empty:?}");
         }
@@ -149,6 +192,11 @@ mod tests {
         for path in ["/etc", "../x", "a/../../x", ".git/hooks", ".GIT", "\"\""] {
             check(format!("worktree:\n  sharedDirectories: [{path}]\n").as_bytes(), "no path inside");
         }
+        check(b"defaultTabs: [{color: red}]\n", "#rrggbb");
+        check(b"defaultTabs: [{color: '#12345g'}]\n", "#rrggbb");
+        check(b"defaultTabs: [{command: \"a\\e[2Jb\"}]\n", "cannot be shown");
+        check(b"defaultTabs: 7\n", "cannot be read");
+        check(format!("defaultTabs: [{}]\n", "{},".repeat(MAX_TABS + 1)).as_bytes(), "more than 12");
         let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e]\n";
         drop(parse(bomb.as_bytes()));
     }

@@ -51,8 +51,28 @@ pub struct Project {
     pub setup: Option<String>,
     pub archive: Option<String>,
     pub agent_startup: Option<AgentStartup>,
+    /// What opens in a new worktree, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub default_tabs: Vec<Tab>,
     /// Why the file counts as absent.
     pub problem: Option<String>,
+}
+
+/// One terminal that a repository wants in a new worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Tab {
+    pub title: Option<String>,
+    /// `#rgb` or `#rrggbb`.
+    pub color: Option<String>,
+    /// A line for the shell, which runs only once a person approved it; without it the shell itself.
+    pub command: Option<String>,
+}
+
+impl Tab {
+    /// Its command as a script of the repository.
+    pub fn script(&self) -> Option<Script> {
+        self.command.clone().map(|text| Script { origin: ScriptOrigin::Shared, text })
+    }
 }
 
 /// One script.
@@ -89,6 +109,14 @@ pub fn chosen(source: Option<CommandSource>, shared: Option<&str>, local: Option
         Some(CommandSource::SharedOnly) => shared.into_iter().collect(),
         Some(CommandSource::LocalOnly) => local.into_iter().collect(),
         Some(CommandSource::RunBoth) => shared.into_iter().chain(local).collect(),
+    }
+}
+
+/// The tabs that the settings choose: the repository's, unless only this machine's scripts count.
+pub fn tabs(source: Option<CommandSource>, project: &Project) -> &[Tab] {
+    match source {
+        None | Some(CommandSource::SharedOnly | CommandSource::RunBoth) => &project.default_tabs,
+        Some(CommandSource::LocalOnly) => &[],
     }
 }
 
@@ -152,6 +180,9 @@ pub struct Setup {
     pub warnings: Vec<String>,
     /// What opens in the worktree after a `worktree create`, once it may.
     pub then: Option<Value>,
+    /// The repository's tabs that open then too.
+    #[serde(default)]
+    pub tabs: Vec<Tab>,
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
 }

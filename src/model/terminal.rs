@@ -86,6 +86,9 @@ pub struct Terminal {
     /// The name that a person or verb gave it since; goes before every other one on the screen.
     #[serde(default)]
     pub pane_title: Option<String>,
+    /// `#rgb` or `#rrggbb`, as a repository wants it for one of its tabs.
+    #[serde(default)]
+    pub color: Option<String>,
     #[serde(default)]
     pub split: Option<Split>,
     /// The preset that runs in it, where one does.

@@ -169,8 +169,6 @@ pub enum Act {
     Focus { terminal: TerminalId },
     /// Every attached screen gets everything anew: whole tables were cleared.
     Refresh,
-    /// The receipt of a waiting call under this key should be given up: its Run was bound anew.
-    CancelWaits { run: RunId },
 }
 
 /// A verb's answer.

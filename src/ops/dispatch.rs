@@ -231,6 +231,9 @@ fn preview(
 /// `dispatch-show`.
 pub fn show(cx: &mut Cx<'_>, call: DispatchShow) -> Result<Answer, OpError> {
     let named = task::named(cx, None, &call.task)?;
+    if let Some(from) = &call.from {
+        caller::resolve(cx, Some(from), None)?;
+    }
     let newest = cx.tx.last::<Dispatch>("task", named.id.as_str())?;
     let run = caller::named_run(cx, named.run_id.as_str())?;
     let preamble = match (&newest, call.is_preamble) {

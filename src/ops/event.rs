@@ -3,7 +3,7 @@
 
 use super::cx::{Answer, Cx, EventFilter, Wait, WaitOn, Wake};
 use super::error::{OpError, invalid, refuse};
-use super::reply;
+use super::{caller, reply};
 use crate::base::code::ErrorCode;
 use crate::base::id::RunId;
 use crate::base::text;
@@ -17,7 +17,7 @@ const MAX_WAIT_MS: u64 = 60_000;
 
 /// `events`.
 pub fn list(cx: &mut Cx<'_>, call: EventsList) -> Result<Answer, OpError> {
-    let filter = filter_of(&call)?;
+    let filter = filter_of(cx, &call)?;
     let last = cx.tx.last_event_seq()?;
     let since = call.since.unwrap_or(if call.wait_ms.is_some() { last } else { 0 });
     if since > last {
@@ -76,7 +76,7 @@ fn is_named(kind: EventKind, word: &str) -> bool {
     kind == word || kind.split_once('.').is_some_and(|(noun, _)| noun == word)
 }
 
-fn filter_of(call: &EventsList) -> Result<EventFilter, OpError> {
+fn filter_of(cx: &Cx<'_>, call: &EventsList) -> Result<EventFilter, OpError> {
     let is_known = |word: &String| EventKind::ALL.iter().any(|kind| is_named(*kind, word));
     if let Some(unknown) = call.types.iter().find(|word| !is_known(word)) {
         let known: Vec<&str> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
@@ -86,7 +86,16 @@ fn filter_of(call: &EventsList) -> Result<EventFilter, OpError> {
             known.join(", ")
         )));
     }
-    // Not looked up: the history of a Run that was reset is still there.
-    let run = call.run.as_deref().map(RunId::parse).transpose()?;
+    let run = call.run.as_deref().map(|run| known_run(cx, run)).transpose()?;
     Ok(EventFilter { run, types: call.types.clone() })
+}
+
+/// A Run that there is, or was: the history of one that was reset is still there.
+fn known_run(cx: &Cx<'_>, run: &str) -> Result<RunId, OpError> {
+    if let Ok(id) = RunId::parse(run)
+        && cx.tx.has_begun(&id)?
+    {
+        return Ok(id);
+    }
+    caller::named_run(cx, run).map(|run| run.id)
 }

@@ -31,6 +31,10 @@ pub(super) fn question_text(question: &str, options: &[String]) -> Result<(Strin
     if options.iter().any(String::is_empty) {
         return Err(invalid("--options holds an empty option; leave it out."));
     }
+    if let Some(twice) = options.iter().enumerate().find(|(n, option)| options[..*n].contains(option)) {
+        let shown = text::cut_chars(twice.1, 60);
+        return Err(invalid(format!("--options holds {shown:?} twice; each answer stands there once.")));
+    }
     if options.len() > MAX_OPTIONS || options.iter().any(|option| option.len() > 1_000) {
         return Err(invalid("--options may be at most 20, each at most 1,000 bytes."));
     }
@@ -222,7 +226,8 @@ pub fn list(cx: &mut Cx<'_>, call: GateList) -> Result<Answer, OpError> {
         ),
     };
     let (gates, run_id) = if let Some(id) = &call.task {
-        let gated = task::named(cx, None, id)?;
+        let run = call.run.as_deref().map(|run| caller::named_run(cx, run)).transpose()?;
+        let gated = task::named(cx, run.as_ref().map(|run| &run.id), id)?;
         (cx.tx.list::<Gate>("task", gated.id.as_str(), usize::MAX)?, Some(gated.run_id))
     } else if caller.terminal.is_none() && call.run.is_none() && caller::bound_run(cx, &caller)?.is_none() {
         (cx.tx.list::<Gate>("all", "", usize::MAX)?, None)

@@ -12,7 +12,7 @@ use crate::base::text;
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, Message};
 use crate::model::repo::{AgentStartup, CommandSource, HookSettings, Repo, SetupRunPolicy};
-use crate::model::setup::{self as rules, Project, Script, ScriptOrigin, Setup};
+use crate::model::setup::{self as rules, Project, Script, ScriptOrigin, Setup, Tab};
 use crate::proto::repo::{
     EffectiveHooks, Hooks, HooksApprove, HooksDecided, HooksReject, HooksSet, HooksShow, ScriptRow,
 };
@@ -54,6 +54,10 @@ fn hooks(cx: &Cx<'_>, repo: &Repo, shared: Project) -> Result<Hooks, OpError> {
         effective: EffectiveHooks {
             setup: rows(shared.setup.as_deref(), settings.setup_script.as_deref()),
             archive: rows(shared.archive.as_deref(), settings.archive_script.as_deref()),
+            tabs: rules::tabs(settings.command_source, &shared)
+                .iter()
+                .filter_map(|tab| Some(row(tab.script()?, settings)))
+                .collect(),
             setup_run_policy: settings.setup_run_policy.unwrap_or(SetupRunPolicy::RunByDefault),
             agent_startup: rules::startup(None, settings, &shared),
             command_source: settings.command_source,
@@ -89,6 +93,16 @@ fn waiting(cx: &Cx<'_>, repo: &Repo) -> Result<Vec<Script>, OpError> {
 /// `repo hooks set`.
 pub fn set(cx: &mut Cx<'_>, call: HooksSet) -> Result<Answer, OpError> {
     caller::resolve(cx, call.from.as_deref(), None)?;
+    let given = [
+        &call.setup_script,
+        &call.archive_script,
+        &call.setup_run_policy,
+        &call.agent_startup,
+        &call.command_source,
+    ];
+    if given.into_iter().all(Option::is_none) {
+        return Err(invalid("Nothing to change: give at least one of the flags."));
+    }
     let mut repo = git_repo(cx, call.repo.as_deref())?;
     let before = repo.hook_settings.clone();
     let settings = &mut repo.hook_settings;
@@ -177,8 +191,10 @@ fn decide(
         Err(answer) => return Ok(answer),
     };
     let mut known = waiting(cx, &repo)?;
-    for text in [project.setup, project.archive].into_iter().flatten() {
-        let script = Script { origin: ScriptOrigin::Shared, text };
+    let tabs: Vec<Script> = project.default_tabs.iter().filter_map(Tab::script).collect();
+    let scripts = [project.setup, project.archive].into_iter().flatten();
+    let scripts = scripts.map(|text| Script { origin: ScriptOrigin::Shared, text });
+    for script in scripts.chain(tabs) {
         if !known.contains(&script) {
             known.push(script);
         }

@@ -27,6 +27,7 @@ pub mod run;
 pub mod select;
 pub mod settle;
 pub mod setup;
+pub mod tabs;
 pub mod task;
 pub mod terminal;
 pub mod timeline;
@@ -38,7 +39,6 @@ pub mod worktree;
 use crate::base::code::ErrorCode;
 use crate::model::request::{Receipt, RequestState};
 use crate::proto::envelope::Mutation;
-use crate::proto::error::ErrorBody;
 use crate::proto::mail::Check;
 use crate::proto::{AnyCall, Call as _, CallKind};
 use crate::store::ledger;
@@ -183,21 +183,24 @@ fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>
     }
 }
 
-/// A call that waited was refused: its receipt goes, so that its id may be tried again (contract 10). It
-/// stays where nobody knows what the request did.
-pub fn forget(cx: &mut Cx<'_>, request_id: &str, error: &ErrorBody) -> Result<(), OpError> {
-    let is_unknown = matches!(
-        error.code,
+/// Forgets a request whose call was refused, so that its id may be used again; says whether it was there.
+/// What nobody knows the end of is kept, and so is a request that another call tried to use (contract 10).
+pub fn forget(cx: &mut Cx<'_>, request_id: &str, refused_with: ErrorCode) -> Result<bool, OpError> {
+    let is_open_end = matches!(
+        refused_with,
         ErrorCode::OperationUnknown
+            | ErrorCode::RequestMismatch
             | ErrorCode::RuntimeError
-            | ErrorCode::StoreUnwritable
             | ErrorCode::StoreDamaged
+            | ErrorCode::StoreUnwritable
     );
-    if is_unknown {
-        return Ok(());
-    }
     let credential = cx.caller.credential.clone();
-    Ok(cx.tx.forget_receipt(&credential, request_id)?)
+    let receipt = cx.tx.receipt(&credential, request_id)?;
+    let Some(open) = receipt.filter(|receipt| !is_open_end && receipt.state == RequestState::Pending) else {
+        return Ok(false);
+    };
+    cx.tx.delete_receipt(&open)?;
+    Ok(true)
 }
 
 fn with_mutation(mut result: Value, request_id: &str, replayed: bool) -> Value {

@@ -1,7 +1,7 @@
 //! Run verbs: create, bind, list, show.
 
 use super::caller::{self, Caller};
-use super::cx::{Act, Answer, Cx};
+use super::cx::{Answer, Cx};
 use super::error::{OpError, invalid, limit_of, refuse};
 use super::{limit, reply};
 use crate::base::code::ErrorCode;
@@ -68,7 +68,6 @@ pub fn use_run(cx: &mut Cx<'_>, call: RunUse) -> Result<Answer, OpError> {
     if run.bind(Some(caller.consumer()), cx.now) {
         fence_outstanding(cx, &run.id)?;
         cx.tx.put(&run)?;
-        cx.act(Act::CancelWaits { run: run.id.clone() });
         let detail = format!("bound to {} (generation {})", caller.handle(), run.consumer_generation);
         cx.emit(Fact::new(EventKind::RunBound, detail).of_run(&run.id))?;
     }
@@ -89,7 +88,6 @@ fn release_binding(cx: &mut Cx<'_>, caller: &Caller, keep: Option<&RunId>) -> Re
     old.bind(None, cx.now);
     fence_outstanding(cx, &old.id)?;
     cx.tx.put(&old)?;
-    cx.act(Act::CancelWaits { run: old.id.clone() });
     cx.emit(Fact::new(EventKind::RunBound, "unbound: its coordinator took another Run").of_run(&old.id))
 }
 

@@ -145,6 +145,12 @@ pub fn repo(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
         return repo.ok_or_else(|| OpError::Bug(format!("{} is not there", worktree.repo_id)));
     };
     let (kind, value) = selector.split_once(':').unwrap_or(("name", selector));
+    if !matches!(kind, "id" | "path" | "name") {
+        return Err(invalid(format!(
+            "{:?} is no repository selector; use id:, path:, name: or a bare name.",
+            text::cut_chars(&text::one_line(selector), 80)
+        )));
+    }
     let mut found: Vec<Repo> = cx.tx.all::<Repo>(usize::MAX)?;
     found.retain(|repo| match kind {
         "id" => repo.id.as_str() == value,

@@ -101,6 +101,7 @@ pub fn begin(
         terminal_id: None,
         warnings,
         then,
+        tabs: rules::tabs(settings.command_source, project).to_vec(),
         created_at: cx.now,
         ended_at: None,
         scripts,
@@ -176,7 +177,8 @@ fn ask_person(cx: &mut Cx<'_>, repo: &Repo, setup: &Setup, worktree: &Worktree) 
     Ok(())
 }
 
-fn run_of(cx: &Cx<'_>, setup: &Setup) -> Result<Option<RunId>, OpError> {
+/// The Run that it is for.
+pub fn run_of(cx: &Cx<'_>, setup: &Setup) -> Result<Option<RunId>, OpError> {
     match &setup.dispatch_id {
         Some(id) => Ok(cx.tx.get::<Dispatch>(id.as_str())?.map(|dispatch| dispatch.run_id)),
         None => Ok(None),
@@ -333,8 +335,8 @@ pub fn warning(cx: &Cx<'_>, setup: &Setup) -> Result<Option<String>, OpError> {
     let mut words = setup.warnings.clone();
     match setup.state {
         SetupState::AwaitingApproval => words.push(String::from(match setup.holds_agent() {
-            true => "A person has to approve the setup script; the agent starts after it.",
-            false => "A person has to approve the setup script; the agent works without it until then.",
+            true => "A person has to approve the setup script; what waits for it starts after that.",
+            false => "A person has to approve the setup script; it runs after that.",
         })),
         SetupState::Failed | SetupState::SpawnFailed => {
             let terminal = match &setup.terminal_id {

@@ -119,6 +119,8 @@ pub struct Hooks {
 pub struct EffectiveHooks {
     pub setup: Vec<ScriptRow>,
     pub archive: Vec<ScriptRow>,
+    /// The commands of the tabs that open in a new worktree.
+    pub tabs: Vec<ScriptRow>,
     pub setup_run_policy: SetupRunPolicy,
     pub agent_startup: AgentStartup,
     /// Null: the repository's scripts, or this machine's where it has none.

@@ -441,6 +441,9 @@ pub struct TerminalRow {
     /// The name that was given by `rename` or `set-pane-title`.
     #[serde(default)]
     pub pane_title: Option<String>,
+    /// `#rgb` or `#rrggbb`, where it is a tab of its repository that has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub color: Option<String>,
     #[serde(default)]
     pub split: Option<Split>,
     pub agent: Option<String>,
@@ -466,6 +469,7 @@ impl From<&Terminal> for TerminalRow {
             branch: terminal.branch.clone(),
             title: terminal.pane_title.clone().or_else(|| terminal.title.clone()),
             pane_title: terminal.pane_title.clone(),
+            color: terminal.color.clone(),
             split: terminal.split.clone(),
             agent: terminal.agent.clone(),
             // The brief may be an argument; it is long, and it holds the proof.

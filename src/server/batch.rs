@@ -4,7 +4,7 @@ use super::command::Reply;
 use super::hub::Subscriber;
 use super::waits::News;
 use crate::base::clock::Timestamp;
-use crate::base::id::{RunId, TerminalId};
+use crate::base::id::TerminalId;
 use crate::model::effect::OpenEffect;
 use crate::model::event::Event;
 use crate::ops::cx::{Act, Leftovers};
@@ -43,8 +43,6 @@ pub struct Batch {
     gone_effects: Vec<String>,
     /// Terminals whose end is in this batch; their holders may go after it.
     pub ended: Vec<TerminalId>,
-    /// Runs whose waiting consumers are to be let go.
-    pub fenced: Vec<RunId>,
     pub attached: Vec<Subscriber>,
     pub resyncs: Vec<u64>,
     pub has_outcome: bool,
@@ -115,12 +113,6 @@ impl Batch {
         self.change.gone.extend(views.gone);
         self.change.events.extend(left.events);
         self.effects.extend(left.effects);
-        self.fenced.extend(left.acts.iter().filter_map(|act| match act {
-            Act::CancelWaits { run } => Some(run.clone()),
-            Act::Type { .. } | Act::Prompt { .. } | Act::Nudge { .. } | Act::Focus { .. } | Act::Refresh => {
-                None
-            }
-        }));
         self.acts.extend(left.acts);
         self.held = Some(tx);
     }

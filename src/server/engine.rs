@@ -22,11 +22,9 @@ use super::terminals::{Recovered, Terminals};
 use super::waits::{self, Waiting, Waits};
 use super::world::LiveWorld;
 use crate::base::clock::Clock;
-use crate::base::code::ErrorCode;
-use crate::base::id::{IdSource, RunId, SystemIds};
+use crate::base::id::{IdSource, SystemIds};
 use crate::base::report::{OrLog as _, log};
 use crate::model::effect::{Effect, OpenEffect};
-use crate::model::run::Run;
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::advance;
 use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
@@ -264,6 +262,9 @@ impl Engine {
             other => other,
         };
         let request_id = if kind == CallKind::Mutation { request_id } else { None };
+        if let Err(error) = &answer {
+            self.forget(batch, request_id.as_deref(), &caller, error);
+        }
         if let (Ok(Answer::Wait(_)), false) = (&answer, is_awaited) {
             // What it waits for is in its receipt; whoever asks again under its id goes on waiting.
             return batch.replies.push((reply, Ok(Value::Null)));
@@ -321,9 +322,6 @@ impl Engine {
                 self.wake(batch, waiting, Wake::Changed);
             }
         }
-        for run in std::mem::take(&mut batch.fenced) {
-            self.cancel_waits(batch, &run);
-        }
     }
 
     fn wake(&mut self, batch: &mut Batch, waiting: Waiting, wake: Wake) {
@@ -350,33 +348,22 @@ impl Engine {
                 self.waits.add(Waiting { wait, due, request_id, caller, reply });
             }
             other => {
-                if let (Err(error), Some(id)) = (&other, &request_id) {
-                    let forget = |cx: &mut Cx<'_>| crate::ops::forget(cx, id, error).map(Keep::Commit);
-                    let forgotten = self.transact(batch, caller.clone(), forget);
-                    forgotten.or_log("forget the receipt of a refused request");
+                if let Err(error) = &other {
+                    self.forget(batch, request_id.as_deref(), &caller, error);
                 }
                 self.settle(batch, other, request_id, caller, reply);
             }
         }
     }
 
-    /// Lets those go who waited on a Run's mailbox for an earlier binding and were not answered.
-    fn cancel_waits(&mut self, batch: &mut Batch, run: &RunId) {
-        let generation = batch
-            .settle()
-            .and_then(|()| self.store.read())
-            .and_then(|tx| tx.get::<Run>(run.as_str()))
-            .or_log("look up a Run that was bound anew")
-            .flatten()
-            .map_or(u64::MAX, |run| run.consumer_generation);
-        for waiting in self.waits.take_fenced(run, generation) {
-            let error = ErrorBody::new(
-                ErrorCode::ConsumerFenced,
-                format!("{run} was bound to another consumer while this call waited."),
-            )
-            .next_step(format!("orca orchestration run-show --id {run} --json"));
-            batch.replies.push((waiting.reply, Err(error)));
-        }
+    /// Lets go of the receipt of a call that was refused for good while it waited (contract 10).
+    fn forget(&mut self, batch: &mut Batch, id: Option<&str>, caller: &CallerFacts, error: &ErrorBody) {
+        let Some(id) = id else { return };
+        let forgotten = self.transact(batch, caller.clone(), |cx| {
+            let was_there = crate::ops::forget(cx, id, error.code)?;
+            Ok(if was_there { Keep::Commit(()) } else { Keep::Abort(()) })
+        });
+        forgotten.or_log("forget a request that was refused");
     }
 
     /// Runs `work` in a transaction of its own. What it leaves goes into the batch.
@@ -550,7 +537,6 @@ impl Engine {
             Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
             Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
             Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),
-            Act::CancelWaits { .. } => {}
         }
     }
 

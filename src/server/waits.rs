@@ -3,7 +3,7 @@
 
 use super::command::Reply;
 use crate::base::clock::Timestamp;
-use crate::base::id::{RunId, TerminalId};
+use crate::base::id::TerminalId;
 use crate::model::message::Mailbox;
 use crate::ops::cx::{CallerFacts, Submit, Wait, WaitOn};
 use std::collections::BTreeSet;
@@ -90,13 +90,6 @@ impl Waits {
         self.take(|one| one.due.is_some_and(|due| due <= now))
     }
 
-    /// Takes out the calls on the mailbox of a Run that was bound anew since they began.
-    pub fn take_fenced(&mut self, bound: &RunId, current: u64) -> Vec<Waiting> {
-        self.take(|one| {
-            matches!(&one.wait.on, WaitOn::RunMail { run, generation, .. } if run == bound && *generation < current)
-        })
-    }
-
     /// Takes out everything, at the end.
     pub fn take_all(&mut self) -> Vec<Waiting> {
         std::mem::take(&mut self.waiting)
@@ -131,6 +124,7 @@ fn is_concerned(on: &WaitOn, news: &News) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::id::RunId;
     use tokio::sync::oneshot;
 
     fn waiting(
@@ -182,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn deadlines_and_fences() {
+    fn each_is_asked_at_its_own_deadline() {
         let mut waits = Waits::default();
         let (soon, later) = (Instant::now(), Instant::now() + Duration::from_secs(900));
         let (early, _a) = waiting(run_mail("run_a", 1), Some(soon));
@@ -191,8 +185,7 @@ mod tests {
         waits.add(early);
         assert_eq!(waits.next_deadline(), Some(soon));
         assert_eq!(waits.take_due(soon).len(), 1);
-        assert!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 2).is_empty());
-        assert_eq!(waits.take_fenced(&RunId::parse("run_b").unwrap(), 3).len(), 1);
+        assert_eq!(waits.take_due(later).len(), 1);
     }
 
     #[test]

@@ -57,15 +57,8 @@ impl Tx {
         self.put(receipt)
     }
 
-    /// Takes back the receipt of a request that is still open.
-    pub fn forget_receipt(&mut self, caller: &str, id: &str) -> Result<(), StoreError> {
-        match self.receipt(caller, id)?.filter(|receipt| receipt.state == RequestState::Pending) {
-            Some(open) => self.delete_receipt(&open),
-            None => Ok(()),
-        }
-    }
-
-    fn delete_receipt(&mut self, receipt: &Receipt) -> Result<(), StoreError> {
+    /// Deletes a receipt and keeps their number.
+    pub fn delete_receipt(&mut self, receipt: &Receipt) -> Result<(), StoreError> {
         let n = self.meta::<u64>("n_receipts")?.unwrap_or(0);
         self.set_meta("n_receipts", &n.saturating_sub(1))?;
         self.delete::<Receipt>(&receipt.key())

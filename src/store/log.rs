@@ -4,8 +4,8 @@ use super::tables::{EVENTS, EVENTS_BY};
 use super::tx::{Tx, table_error};
 use super::{StoreError, codec};
 use crate::base::clock::Timestamp;
-use crate::base::id::TaskId;
-use crate::model::event::{Event, Fact};
+use crate::base::id::{RunId, TaskId};
+use crate::model::event::{Event, EventKind, Fact};
 use redb::ReadableTable as _;
 
 impl Tx {
@@ -27,11 +27,18 @@ impl Tx {
         let tx = self.writer()?;
         let mut events = tx.open_table(EVENTS).map_err(table_error)?;
         events.insert(seq, bytes.as_slice()).map_err(StoreError::database)?;
-        if let Some(task) = &event.task_id {
-            let mut by_task = tx.open_table(EVENTS_BY).map_err(table_error)?;
-            by_task.insert(format!("{task}\0{seq:020}").as_str(), seq).map_err(StoreError::database)?;
+        let begun = event.run_id.as_ref().filter(|_| event.kind == EventKind::RunCreated);
+        let named = [event.task_id.as_ref().map(TaskId::as_str), begun.map(RunId::as_str)];
+        for name in named.into_iter().flatten() {
+            let mut by_name = tx.open_table(EVENTS_BY).map_err(table_error)?;
+            by_name.insert(format!("{name}\0{seq:020}").as_str(), seq).map_err(StoreError::database)?;
         }
         Ok(event)
+    }
+
+    /// The log tells of the beginning of this Run, also where the Run was reset since.
+    pub fn has_begun(&self, run: &RunId) -> Result<bool, StoreError> {
+        Ok(!self.numbers_of(run.as_str())?.is_empty())
     }
 
     /// The number of the newest event; 0 when there is none.
@@ -49,7 +56,7 @@ impl Tx {
 
     /// The events of one Task, oldest first: the attempt timeline.
     pub fn events_of_task(&self, task: &TaskId) -> Result<Vec<Event>, StoreError> {
-        let numbers = self.with_event_index(task)?;
+        let numbers = self.numbers_of(task.as_str())?;
         numbers.into_iter().map(|number| self.event(number)).filter_map(Result::transpose).collect()
     }
 
@@ -73,18 +80,19 @@ impl Tx {
         )
     }
 
-    fn with_event_index(&self, task: &TaskId) -> Result<Vec<u64>, StoreError> {
+    /// The numbers of the events that are filed under a name.
+    fn numbers_of(&self, name: &str) -> Result<Vec<u64>, StoreError> {
         fn numbers<T: redb::ReadableTable<&'static str, u64>>(
             table: &T,
-            task: &TaskId,
+            name: &str,
         ) -> Result<Vec<u64>, StoreError> {
-            let (from, to) = (format!("{task}\0"), format!("{task}\u{1}"));
+            let (from, to) = (format!("{name}\0"), format!("{name}\u{1}"));
             let range = table.range::<&str>(from.as_str()..to.as_str()).map_err(StoreError::database)?;
             range.map(|entry| entry.map(|(_, seq)| seq.value()).map_err(StoreError::database)).collect()
         }
         self.with_either(
-            |tx| numbers(&tx.open_table(EVENTS_BY).map_err(table_error)?, task),
-            |tx| numbers(&tx.open_table(EVENTS_BY).map_err(table_error)?, task),
+            |tx| numbers(&tx.open_table(EVENTS_BY).map_err(table_error)?, name),
+            |tx| numbers(&tx.open_table(EVENTS_BY).map_err(table_error)?, name),
         )
     }
 }
@@ -92,7 +100,6 @@ impl Tx {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::event::EventKind;
     use crate::store::Store;
 
     #[test]

@@ -151,7 +151,7 @@ rows! {
         entries
     };
     // `box` <mailbox>: by sequence. `unread` <mailbox>: the unread ones, by sequence. `unread_type`
-    // <mailbox> <type>: the same. `all`. `dispatch`.
+    // <mailbox> <type>: the same. `all`. `dispatch`. `thread`.
     Message, "message", "message_index", row => row.id.to_string(), {
         let order = format!("{:020}", row.sequence);
         let mut entries = vec![
@@ -163,7 +163,10 @@ rows! {
             entries.push(entry("unread_type", format!("{} {}", row.mailbox, row.kind), order.clone()));
         }
         if let Some(dispatch) = &row.dispatch_id {
-            entries.push(entry("dispatch", dispatch.as_str(), order));
+            entries.push(entry("dispatch", dispatch.as_str(), order.clone()));
+        }
+        if let Some(thread) = &row.thread_id {
+            entries.push(entry("thread", thread.as_str(), order));
         }
         entries
     };

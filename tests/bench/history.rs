@@ -158,6 +158,7 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         branch: None,
         title: None,
         pane_title: None,
+        color: None,
         split: None,
         agent: Some(String::from("codex")),
         launch: LaunchRecord {

@@ -5,6 +5,7 @@ use crate::support::world::World;
 use orca::base::clock::Timestamp;
 use orca::base::id::{RunId, TerminalId};
 use orca::cli::out::Out;
+use orca::cli::tone::Tints;
 use orca::cli::transport::Transport;
 use orca::cli::verb::Session;
 use orca::client::Unanswered;
@@ -344,7 +345,7 @@ fn stderr_of(words: &[&str]) -> String {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let mut session = Session {
         transport: &mut Slow,
-        out: Out { stdout: &mut stdout, stderr: &mut stderr },
+        out: Out { stdout: &mut stdout, stderr: &mut stderr, tints: Tints::default() },
         is_json: parsed.json,
         home: std::path::Path::new("/"),
         argv: &argv,

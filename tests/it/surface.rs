@@ -69,6 +69,33 @@ fn every_command_explains_itself_and_its_flags() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// Flags that hold a text and not the name of something: an empty one may be meant.
+const TEXTS: &str = "archive_script body command comment deps display_name files_modified name objective \
+    options payload phase prompt query question report_path resolution result setup_script spec subject \
+    task_title text title";
+
+#[test]
+fn an_empty_name_is_refused_before_a_server_is_asked() {
+    let texts: Vec<&str> = TEXTS.split_whitespace().collect();
+    let (mut faults, mut n_named) = (Vec::new(), 0);
+    for verb in tree::verbs() {
+        let flags = verb.command.get_arguments().filter(|arg| arg.get_action().takes_values());
+        for arg in flags.filter(|arg| !texts.contains(&arg.get_id().as_str())) {
+            let Some(flag) = arg.get_long() else { continue };
+            n_named += 1;
+            let argv = ["orca"].into_iter().chain(verb.path.iter().map(String::as_str));
+            let argv: Vec<String> = argv.chain([format!("--{flag}=").as_str()]).map(str::to_owned).collect();
+            let printed = World::new().run(&argv);
+            let is_refused = printed.code == 1 && printed.stderr.contains(&format!("'--{flag}"));
+            if !is_refused || !printed.stderr.contains("[invalid_argument]") {
+                faults.push(format!("{} --{flag}=: {printed:?}", verb.name()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(n_named > 100, "only {n_named} flags were looked at");
+}
+
 #[test]
 fn every_example_is_a_command_that_is_not_refused_as_such() {
     let mut faults = Vec::new();

@@ -20,6 +20,7 @@
 //! > restart             another server goes on; prints what it does again
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > script npm ci      the orca.yaml of every commit has this setup script from now on
+//! > tab dev #0a8 npm run dev   … and this tab, with its colour and, where there is one, its command
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > full-ledger         ten thousand requests of somebody are open
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
@@ -38,7 +39,7 @@ use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
 use orca::model::effect::{Effect, Outcome};
-use orca::model::setup::Project;
+use orca::model::setup::{Project, Tab};
 use orca::model::worktree::Place;
 use orca::ops::cx::Wake;
 use orca::proto::AnyCall;
@@ -141,11 +142,20 @@ fn direct(world: &mut World, order: &str) -> String {
             String::new()
         }
         "script" => {
+            let tabs = std::mem::take(&mut world.living.project.default_tabs);
             world.living.project = Project {
                 source: Some(String::from("main:orca.yaml")),
                 setup: Some(rest.to_owned()),
+                default_tabs: tabs,
                 ..Project::default()
             };
+            String::new()
+        }
+        "tab" => {
+            let mut words = rest.splitn(3, ' ').map(str::to_owned);
+            let (title, color, command) = (words.next(), words.next(), words.next());
+            world.living.project.source = Some(String::from("main:orca.yaml"));
+            world.living.project.default_tabs.push(Tab { title, color, command });
             String::new()
         }
         "repo" | "folder" => {
@@ -257,4 +267,32 @@ fn every_transcript_plays_as_it_is_written() {
     // Each of these replies was held against its schema.
     let unseen: Vec<_> = AnyCall::METHODS.iter().filter(|method| !answered.contains(**method)).collect();
     assert!(unseen.is_empty(), "no transcript shows a reply of {unseen:?}");
+}
+
+#[test]
+fn colours_change_nothing_but_the_look() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut n_coloured = 0;
+    for name in [
+        "arguments",
+        "fleet",
+        "gate",
+        "mail_check",
+        "setup",
+        "task_list",
+        "team_loop",
+        "terminal",
+        "worktree",
+    ] {
+        let script = std::fs::read_to_string(folder.join(format!("{name}.txt"))).unwrap();
+        let mut world = World::new();
+        world.is_coloured = true;
+        let played = play(&mut world, &script);
+        n_coloured += played.matches("\u{1b}[0m").count();
+        assert_eq!(orca::cli::tone::plain(&played), script, "{name}");
+        // A script that reads JSON meets no colour, whatever is forced.
+        let json = played.lines().filter(|line| line.trim_start().starts_with(['{', '"', '[']));
+        assert!(json.clone().count() > 0 && json.clone().all(|line| !line.contains('\u{1b}')), "{name}");
+    }
+    assert!(n_coloured > 100, "only {n_coloured} words had a colour");
 }

@@ -2,6 +2,7 @@
 
 use crate::base::text::one_line;
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg};
+use crate::cli::tone::{self, tinted, warning};
 use crate::cli::verb::Verb;
 use crate::model::dispatch::Termination;
 use crate::proto::dispatch::{Dispatch, DispatchShow, DispatchShown, Dispatched, Moment};
@@ -11,7 +12,8 @@ use clap::Args;
 
 /// An attempt on one line: id, number, state, where, and how it failed.
 fn line(dispatch: &DispatchRow) -> String {
-    let mut line = format!("{}  attempt #{}  {}", dispatch.id, dispatch.attempt, dispatch.status);
+    let state = tinted(tone::dispatch(dispatch.status), dispatch.status.as_str());
+    let mut line = format!("{}  attempt #{}  {state}", dispatch.id, dispatch.attempt);
     match dispatch.termination_reason {
         None | Some(Termination::Reported) => {}
         Some(how) => line.push_str(&format!(" ({how})")),
@@ -78,7 +80,7 @@ impl Verb for DispatchArgs {
     }
     fn text(&self, reply: &Dispatched) -> String {
         let mut lines: Vec<String> = reply.dispatch.iter().map(line).collect();
-        lines.extend(reply.warning.iter().map(|warning| format!("warning: {warning}")));
+        lines.extend(reply.warning.iter().map(|text| warning(text)));
         lines.extend(reply.preamble.clone());
         lines.join("\n")
     }

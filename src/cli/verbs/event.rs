@@ -2,7 +2,7 @@
 
 use crate::base::code::ErrorCode;
 use crate::base::text;
-use crate::cli::args::csv;
+use crate::cli::args::names;
 use crate::cli::verb::{self, Session};
 use crate::proto::envelope::Response;
 use crate::proto::event::{EventPage, EventsList};
@@ -37,10 +37,14 @@ pub struct EventsArgs {
 
 /// Prints events. Gives the exit code.
 pub fn run(args: &EventsArgs, session: &mut Session<'_>) -> u8 {
+    let types = match names("--types", args.types.as_deref()) {
+        Ok(types) => types,
+        Err(error) => return verb::fail(session, &Response::new("local", None, Err(error))),
+    };
     let mut call = EventsList {
         since: args.since,
         run: args.run.clone(),
-        types: args.types.as_deref().map(csv).unwrap_or_default(),
+        types,
         wait_ms: args.follow.then_some(WAIT_MS),
     };
     let (mut has_begun, mut is_away) = (false, false);

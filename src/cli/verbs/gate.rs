@@ -2,6 +2,7 @@
 
 use crate::base::text::{cut_width, one_line};
 use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, words};
+use crate::cli::tone::{self, tinted};
 use crate::cli::verb::Verb;
 use crate::model::gate::GateState;
 use crate::proto::error::ErrorBody;
@@ -15,7 +16,8 @@ const QUESTION_WIDTH: usize = 100;
 /// One gate: its question on the first line; below, what may be chosen or what was decided, by whom.
 fn lines(gate: &GateRow) -> String {
     let question = cut_width(&one_line(&gate.question), QUESTION_WIDTH);
-    let mut lines = format!("{}  {:<8}  {}  {question}", gate.id, gate.status.as_str(), gate.task_id);
+    let state = tinted(tone::gate(gate.status), &format!("{:<8}", gate.status.as_str()));
+    let mut lines = format!("{}  {state}  {}  {question}", gate.id, gate.task_id);
     let below = match &gate.resolution {
         Some(resolution) => {
             let by = gate.resolved_by.as_deref().unwrap_or("somebody");

@@ -3,6 +3,7 @@
 use super::repo::RepoArg;
 use crate::base::text::many_lines;
 use crate::cli::args::{FromArg, RetryArg, text_or_file};
+use crate::cli::tone::{Tone, tinted, warning};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::repo::{Hooks, HooksApprove, HooksDecided, HooksReject, HooksSet, HooksShow, ScriptRow};
@@ -43,12 +44,17 @@ fn text(hooks: &Hooks) -> String {
     if let Some(source) = &hooks.shared.source {
         lines.push(format!("shared from {}", many_lines(source)));
     }
-    lines.extend(hooks.shared.problem.iter().map(|problem| format!("warning: {}", many_lines(problem))));
-    if effective.setup.is_empty() && effective.archive.is_empty() && hooks.waiting.is_empty() {
+    lines.extend(hooks.shared.problem.iter().map(|problem| warning(&many_lines(problem))));
+    let named = [
+        ("setup", &effective.setup),
+        ("archive", &effective.archive),
+        ("tab", &effective.tabs),
+        ("waiting", &hooks.waiting),
+    ];
+    if named.iter().all(|(_, scripts)| scripts.is_empty()) {
         lines
             .push(String::from("no scripts; orca repo hooks set or an orca.yaml in the repository has them"));
     }
-    let named = [("setup", &effective.setup), ("archive", &effective.archive), ("waiting", &hooks.waiting)];
     for (name, scripts) in named {
         lines.extend(scripts.iter().map(|script| script_lines(name, script)));
     }
@@ -69,7 +75,10 @@ fn short(script: &ScriptRow) -> &str {
 }
 
 fn script_lines(name: &str, script: &ScriptRow) -> String {
-    let may = if script.is_approved { "may run" } else { "not approved" };
+    let may = match script.is_approved {
+        true => tinted(Tone::Good, "may run"),
+        false => tinted(Tone::Waits, "not approved"),
+    };
     let body = many_lines(&script.text);
     let body: Vec<String> = body.trim_end().lines().map(|line| format!("    {line}")).collect();
     format!("{name} ({}, {may}, {}):\n{}", script.origin, short(script), body.join("\n"))

@@ -2,8 +2,9 @@
 
 use crate::base::id::DeliveryId;
 use crate::base::text::{many_lines, one_line};
-use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, text_or_file, words};
+use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, csv, invalid, names, text_or_file, words};
 use crate::cli::suggest::unknown_value;
+use crate::cli::tone::{self, tinted, warning};
 use crate::cli::verb::{Keepalive, Verb};
 use crate::client::Unanswered;
 use crate::model::message::{MessageType, Priority, ReportedOutcome};
@@ -17,13 +18,8 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 fn line(message: &MessageRow) -> String {
-    format!(
-        "{}  {:<11} from {}  {}",
-        message.id,
-        message.kind.as_str(),
-        message.from_handle,
-        one_line(&message.subject)
-    )
+    let kind = tinted(tone::message(message.kind), &format!("{:<11}", message.kind.as_str()));
+    format!("{}  {kind} from {}  {}", message.id, message.from_handle, one_line(&message.subject))
 }
 
 /// A message to read: a question with what it can be answered with; a body that only repeats the subject
@@ -204,9 +200,9 @@ fn sent_text(reply: &Sent) -> String {
         None => format!("sent {} to {}", reply.message.id, reply.message.to_handle),
     }];
     if !reply.missing_files.is_empty() {
-        lines.push(format!("warning: reported but not there: {}", reply.missing_files.join(", ")));
+        lines.push(warning(&format!("reported but not there: {}", reply.missing_files.join(", "))));
     }
-    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.extend(reply.warnings.iter().map(|text| warning(text)));
     lines.extend(reply.next_steps.iter().map(|step| format!("  try: {step}")));
     lines.join("\n")
 }
@@ -214,7 +210,7 @@ fn sent_text(reply: &Sent) -> String {
 fn group_text(reply: &SentToGroup) -> String {
     let mut lines = vec![format!("sent to {}:", reply.recipients)];
     lines.extend(reply.messages.iter().map(|message| format!("  {} to {}", message.id, message.to_handle)));
-    lines.extend(reply.warnings.iter().map(|warning| format!("warning: {warning}")));
+    lines.extend(reply.warnings.iter().map(|text| warning(text)));
     lines.join("\n")
 }
 
@@ -264,7 +260,7 @@ pub struct CheckArgs {
 
 impl CheckArgs {
     fn types(&self) -> Result<Vec<String>, ErrorBody> {
-        let types = self.types.as_deref().map(csv).unwrap_or_default();
+        let types = names("--types", self.types.as_deref())?;
         let known: Vec<&str> = MessageType::ALL.iter().map(|kind| kind.as_str()).collect();
         match types.iter().find(|kind| !known.contains(&kind.as_str())) {
             Some(unknown) => Err(unknown_value("--types", unknown, &known)),

@@ -21,6 +21,7 @@ pub mod worker;
 pub mod worktree;
 
 use super::out::Out;
+use super::tone::{Tone, tinted};
 use super::verb::{self, Session};
 use crate::base::text;
 use crate::proto::envelope::Response;
@@ -175,7 +176,8 @@ pub fn print_failure(response: &Response, is_json: bool, out: &mut Out<'_>) -> u
         return 1;
     }
     if let Some(error) = &response.error {
-        out.talk(&format!("orca: {} [{}]", text::many_lines(&error.message), error.code));
+        let orca = tinted(Tone::Bad, "orca:");
+        out.talk(&format!("{orca} {} [{}]", text::many_lines(&error.message), error.code));
         for step in error.next_steps() {
             out.talk(&format!("  try: {}", text::one_line(step)));
         }

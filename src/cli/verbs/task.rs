@@ -3,6 +3,7 @@
 use crate::base::id::GateId;
 use crate::base::text::{cut_width, one_line};
 use crate::cli::args::{FleetArg, FromArg, RetryArg, RunArg, string_array, text_or_file, words};
+use crate::cli::tone::{self, Tone, tinted};
 use crate::cli::verb::Verb;
 use crate::model::plan::BREAKER_LIMIT;
 use crate::model::task::TaskState;
@@ -20,8 +21,8 @@ const NOTE_WIDTH: usize = 90;
 pub fn lines(task: &TaskRow) -> String {
     let attempt = if task.attempts == 0 { String::new() } else { format!("#{}", task.attempts) };
     let title = task.display_name.as_deref().or(task.task_title.as_deref()).map(one_line).unwrap_or_default();
-    let mut lines =
-        format!("{}  {:<10} {attempt:<3} {}", task.id, task.status.as_str(), cut_width(&title, TITLE_WIDTH));
+    let state = tinted(tone::task(task.status), &format!("{:<10}", task.status.as_str()));
+    let mut lines = format!("{}  {state} {attempt:<3} {}", task.id, cut_width(&title, TITLE_WIDTH));
     for note in notes(task) {
         lines.push_str(&format!("\n    {note}"));
     }
@@ -29,14 +30,14 @@ pub fn lines(task: &TaskRow) -> String {
 }
 
 /// A sign before the word that says the same, for the eye that runs down the column.
-fn mark(status: TaskState) -> char {
+fn mark(status: TaskState) -> &'static str {
     match status {
-        TaskState::Pending => '.',
-        TaskState::Ready => 'o',
-        TaskState::Dispatched => '>',
-        TaskState::Completed => '=',
-        TaskState::Failed => 'x',
-        TaskState::Blocked => '!',
+        TaskState::Pending => ".",
+        TaskState::Ready => "o",
+        TaskState::Dispatched => ">",
+        TaskState::Completed => "=",
+        TaskState::Failed => "x",
+        TaskState::Blocked => "!",
     }
 }
 
@@ -70,10 +71,11 @@ fn notes(task: &TaskRow) -> Vec<String> {
 /// `run_…  5 tasks: 2 ready, 1 dispatched, 2 completed`.
 fn summary(reply: &Tasks) -> String {
     let states: Vec<String> = reply.counts.iter().map(|(state, n)| format!("{n} {state}")).collect();
+    let run = tinted(Tone::Heading, reply.run_id.as_str());
     match reply.counts.values().sum::<usize>() {
-        0 => format!("{}  no tasks yet", reply.run_id),
-        1 => format!("{}  1 task: {}", reply.run_id, states.join(", ")),
-        n_tasks => format!("{}  {n_tasks} tasks: {}", reply.run_id, states.join(", ")),
+        0 => format!("{run}  no tasks yet"),
+        1 => format!("{run}  1 task: {}", states.join(", ")),
+        n_tasks => format!("{run}  {n_tasks} tasks: {}", states.join(", ")),
     }
 }
 
@@ -176,7 +178,8 @@ impl Verb for TaskListArgs {
     fn text(&self, reply: &Tasks) -> String {
         let mut text = summary(reply);
         for task in &reply.tasks {
-            text.push_str(&format!("\n  {} {}", mark(task.status), lines(task).replace('\n', "\n    ")));
+            let mark = tinted(tone::task(task.status), mark(task.status));
+            text.push_str(&format!("\n  {mark} {}", lines(task).replace('\n', "\n    ")));
         }
         if reply.tasks.is_empty() && !reply.counts.is_empty() {
             text.push_str(if self.ready { "\n  none can be started now" } else { "\n  none in that state" });

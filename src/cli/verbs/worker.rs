@@ -2,6 +2,7 @@
 
 use crate::base::text::{age, many_lines, one_line};
 use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file, words};
+use crate::cli::tone::{self, Tone, tinted, warning};
 use crate::cli::verb::Verb;
 use crate::model::resource::TerminalState;
 use crate::proto::error::ErrorBody;
@@ -126,7 +127,12 @@ impl Verb for WorkerStartArgs {
     fn text(&self, reply: &StartReceipt) -> String {
         let mut lines = vec![format!(
             "{}  {}  attempt #{} at {}  stage {}  brief {}",
-            reply.dispatch_id, reply.state, reply.attempt, reply.task_id, reply.stage, reply.delivery
+            reply.dispatch_id,
+            tinted(tone::start(&reply.state), &reply.state),
+            reply.attempt,
+            reply.task_id,
+            reply.stage,
+            reply.delivery
         )];
         lines.extend(reply.agent_terminal_handle.iter().map(|handle| format!("terminal {handle}")));
         lines.extend(reply.worktree_id.iter().map(|id| format!("worktree {id}")));
@@ -138,7 +144,7 @@ impl Verb for WorkerStartArgs {
                 .iter()
                 .map(|handle| format!("setup {} in {handle}", reply.setup.state)),
         );
-        lines.extend(reply.warning.iter().map(|warning| format!("warning: {}", one_line(warning))));
+        lines.extend(reply.warning.iter().map(|text| warning(&one_line(text))));
         lines.extend(reply.next_commands.iter().map(|command| format!("  try: {command}")));
         lines.join("\n")
     }
@@ -167,20 +173,28 @@ impl Verb for WorkerShowArgs {
     fn text(&self, reply: &Shown) -> String {
         let dispatch = &reply.dispatch;
         let state = match &reply.worker {
-            ShownWorker::Supervised(worker) => format!("{}, stage {}", worker.state, worker.stage),
+            ShownWorker::Supervised(worker) => {
+                let state = tinted(tone::worker(worker.state), worker.state.as_str());
+                format!("{state}, stage {}", worker.stage)
+            }
             ShownWorker::Unsupervised { state, .. } => state.clone(),
         };
         let mut lines = vec![format!(
             "{}  attempt #{} at {}  {}  {state}",
-            dispatch.id, dispatch.attempt, dispatch.task_id, dispatch.status
+            dispatch.id,
+            dispatch.attempt,
+            dispatch.task_id,
+            tinted(tone::dispatch(dispatch.status), dispatch.status.as_str())
         )];
         lines.extend(dispatch.last_failure.iter().map(|why| format!("ended: {}", one_line(why))));
-        lines.extend(
-            reply.terminal.iter().map(|terminal| format!("terminal {}  {}", terminal.handle, terminal.life)),
-        );
+        lines.extend(reply.terminal.iter().map(|terminal| {
+            let life = tinted(tone::terminal(terminal.life), terminal.life.as_str());
+            format!("terminal {}  {life}", terminal.handle)
+        }));
         lines.push(format!("agent {}  process {}", reply.projection.state, reply.observation.status));
         if !reply.projection.attention.categories.is_empty() {
-            lines.push(format!("look: {}", reply.projection.attention.categories.join(", ")));
+            let look = tinted(Tone::Waits, &reply.projection.attention.categories.join(", "));
+            lines.push(format!("look: {look}"));
         }
         lines.extend(reply.refused_reports.iter().map(|refused| {
             format!(
@@ -222,19 +236,18 @@ pub struct WorkerListArgs {
 fn line(row: &WorkerListRow) -> String {
     let terminal = row.terminal_state.map_or("-", |state| state.as_str());
     let handle = row.agent_terminal_handle.as_ref().map_or("-", |handle| handle.as_str());
+    let status =
+        tinted(tone::dispatch(row.dispatch_status), &format!("{:<14}", row.dispatch_status.as_str()));
     let mut line = format!(
-        "{}  #{} at {}  {:<14} {:<10} terminal {handle} {terminal}",
-        row.dispatch_id,
-        row.attempt,
-        row.task_id,
-        row.dispatch_status.as_str(),
-        row.projection.state
+        "{}  #{} at {}  {status} {:<10} terminal {handle} {terminal}",
+        row.dispatch_id, row.attempt, row.task_id, row.projection.state
     );
     if let Some(quiet_ms) = row.projection.quiet_ms {
         line.push_str(&format!("  quiet {}", age(quiet_ms)));
     }
     if row.projection.attention.requires_action {
-        line.push_str(&format!("  ! {}", row.projection.attention.categories.join(", ")));
+        let look = format!("! {}", row.projection.attention.categories.join(", "));
+        line.push_str(&format!("  {}", tinted(Tone::Waits, &look)));
     }
     line
 }

@@ -2,6 +2,7 @@
 
 use crate::base::text::{counted, one_line, pad};
 use crate::cli::args::{FromArg, RetryArg, invalid};
+use crate::cli::tone::{self, tinted, warning};
 use crate::cli::verb::{self, Session, Verb};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::WorktreeRow;
@@ -170,7 +171,7 @@ impl Verb for WorktreeCreateArgs {
     }
     fn text(&self, reply: &WorktreeMade) -> String {
         let mut text = format!("created {}\nsetup {}", line(&reply.worktree), reply.setup_state);
-        text.extend(reply.warnings.iter().map(|warning| format!("\nwarning: {warning}")));
+        text.extend(reply.warnings.iter().map(|text| format!("\n{}", warning(text))));
         if let Some(terminal) = &reply.startup_terminal {
             text.push_str(&format!("\nterminal {}", terminal.handle));
         }
@@ -275,14 +276,16 @@ impl Verb for WorktreePsArgs {
 
 fn summary_lines(summary: &Summary) -> String {
     let terminals = counted(summary.live_terminal_count, "terminal");
-    let mut lines = format!("{:<10} {terminals:<13} {}", summary.status, line(&summary.worktree));
+    let status = tinted(tone::activity(&summary.status), &format!("{:<10}", summary.status));
+    let mut lines = format!("{status} {terminals:<13} {}", line(&summary.worktree));
     lines.extend(summary.agents.iter().map(|agent| format!("\n    {}", agent_line(agent))));
     lines
 }
 
 fn agent_line(agent: &AgentSummary) -> String {
     let what = agent.task_title.as_deref().or(agent.display_name.as_deref()).unwrap_or_default();
-    format!("{:<10} {:<10} {}", agent.state, agent.agent_type.as_deref().unwrap_or("-"), one_line(what))
+    let state = tinted(tone::activity(&agent.state), &format!("{:<10}", agent.state));
+    format!("{state} {:<10} {}", agent.agent_type.as_deref().unwrap_or("-"), one_line(what))
 }
 
 /// Changes what is known of a worktree; its files and branch stay as they are.
@@ -376,7 +379,7 @@ impl Verb for WorktreeRemoveArgs {
         if let Some(kept) = &reply.preserved_branch {
             text.push_str(&format!("\nthe branch {} stays", one_line(&kept.branch_name)));
         }
-        text.extend(reply.warning.iter().map(|warning| format!("\nwarning: {}", one_line(warning))));
+        text.extend(reply.warning.iter().map(|text| format!("\n{}", warning(&one_line(text)))));
         text
     }
     fn retry_request(&self) -> Option<&str> {

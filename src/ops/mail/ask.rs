@@ -42,6 +42,7 @@ pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
         }
         (None, Some(id)) => {
             let question = own_question(cx, &dispatch, id)?;
+            check_target(&caller::named_run(cx, dispatch.run_id.as_str())?, &call)?;
             wait_for(cx, &question.message_id, timeout_ms)
         }
         (Some(_), Some(_)) | (None, None) => Err(invalid("ask needs either --question or --resume.")),
@@ -238,21 +239,29 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
         refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
             .next_step("orca orchestration inbox --json")
     })?;
-    if let (Some(run), Some(own)) = (call.run.as_deref(), &message.run_id)
-        && run != own.as_str()
-    {
-        return Err(refuse(
-            ErrorCode::ConsumerFenced,
-            format!("{} belongs to {own}, not to the Run that --run names.", message.id),
-        )
-        .with("effectsApplied", false)
-        .next_step(format!("orca orchestration reply --run {own} --id {} --body \"…\" --json", message.id))
-        .into());
+    if let Some(run) = call.run.as_deref() {
+        check_run(cx, &message, run)?;
     }
     match find(cx, message.id.as_str())? {
         Some(question) => answer_question(cx, &caller, question, &call.body),
         None => answer_mail(cx, &caller, message, &call.body),
     }
+}
+
+/// `--run` asserts which Run a message is of.
+fn check_run(cx: &Cx<'_>, message: &Message, run: &str) -> Result<(), OpError> {
+    let named = caller::named_run(cx, run)?.id;
+    if message.run_id.as_ref() == Some(&named) {
+        return Ok(());
+    }
+    let (own, flag) = match &message.run_id {
+        Some(own) => (own.to_string(), format!(" --run {own}")),
+        None => (String::from("no Run"), String::new()),
+    };
+    Err(refuse(ErrorCode::ConsumerFenced, format!("{} belongs to {own}, not to {named}.", message.id))
+        .with("effectsApplied", false)
+        .next_step(format!("orca orchestration reply{flag} --id {} --body \"…\" --json", message.id))
+        .into())
 }
 
 fn answer_question(

@@ -14,8 +14,9 @@ pub mod send;
 pub mod spooled;
 
 use super::cx::{Answer, Cx};
-use super::error::{OpError, invalid};
+use super::error::{OpError, invalid, refuse};
 use super::reply;
+use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, MessageId, PaneKey, RunId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
@@ -119,7 +120,8 @@ fn mark_read(cx: &mut Cx<'_>, message: &mut Message) -> Result<(), OpError> {
     Ok(cx.tx.put(message)?)
 }
 
-/// `inbox`: recent mail, newest first; consumes nothing; an unknown handle has none.
+/// `inbox`: recent mail, newest first; consumes nothing; a handle that nothing has
+/// any more has none (contract 2.8).
 pub fn inbox(cx: &mut Cx<'_>, call: Inbox) -> Result<Answer, OpError> {
     let limit = call.limit.unwrap_or(if call.terminal.is_some() { 100 } else { 20 });
     if !(1..=MAX_INBOX).contains(&limit) {
@@ -131,7 +133,13 @@ pub fn inbox(cx: &mut Cx<'_>, call: Inbox) -> Result<Answer, OpError> {
         Some("user") => cx.tx.list_newest::<Message>("box", "user", limit)?,
         Some(handle) => match TerminalId::parse(handle) {
             Ok(handle) => of_terminal(cx, &handle, limit)?,
-            Err(_) => Vec::new(),
+            Err(_) => {
+                let shown = text::cut_chars(&text::one_line(handle), 60);
+                let message = format!("{shown:?} is no terminal handle; use one, or user.");
+                return Err(refuse(ErrorCode::InvalidArgument, message)
+                    .next_step("orca terminal list --json")
+                    .into());
+            }
         },
     };
     if !call.is_full {

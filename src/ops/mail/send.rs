@@ -2,17 +2,16 @@
 
 use super::{NewMessage, group, post, reach, report};
 use crate::base::code::ErrorCode;
-use crate::base::id::{DispatchId, RunId};
+use crate::base::id::{DispatchId, MessageId, RunId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
-use crate::model::message::{MAX_BODY_BYTES, Mailbox, MessageType, Priority};
+use crate::model::message::{MAX_BODY_BYTES, Mailbox, Message, MessageType, Priority};
 use crate::model::question::Question;
 use crate::model::terminal::Terminal;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx};
-
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::{dispatch, reply};
+use crate::ops::{dispatch, reply, task};
 use crate::proto::mail::{Send, Sent};
 use crate::proto::row::MessageRow;
 
@@ -39,6 +38,7 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
     }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
     caller::check_proof(&caller)?;
+    check_subject_matter(cx, &call)?;
     if let Some(name) = call.to.as_deref().and_then(|to| to.strip_prefix('@')) {
         return group::send(cx, &caller, &call, kind, name);
     }
@@ -77,6 +77,30 @@ fn check_texts(call: &Send) -> Result<(), OpError> {
         return Err(invalid("--payload is over 256 KiB; put the data into a file and name it."));
     }
     Ok(())
+}
+
+/// What a message says that it is about has to be there. A report is kept whatever it says instead.
+fn check_subject_matter(cx: &Cx<'_>, call: &Send) -> Result<(), OpError> {
+    if let Some(id) = report::field(call, "taskId") {
+        task::named(cx, None, id)?;
+    }
+    let Some(thread) = call.thread_id.as_deref() else { return Ok(()) };
+    if is_thread(cx, thread)? {
+        return Ok(());
+    }
+    let message = format!(
+        "--thread-id {thread:?} is no thread: it takes the id of a message, or the thread that a message shows."
+    );
+    Err(refuse(ErrorCode::InvalidArgument, message).next_step("orca orchestration inbox --json").into())
+}
+
+/// A message has this id or is in this thread.
+fn is_thread(cx: &Cx<'_>, thread: &str) -> Result<bool, OpError> {
+    let first = match MessageId::parse(thread) {
+        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
+        Err(_) => None,
+    };
+    Ok(first.is_some() || cx.tx.first::<Message>("thread", thread)?.is_some())
 }
 
 fn kind_of(call: &Send) -> Result<MessageType, OpError> {

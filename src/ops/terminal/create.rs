@@ -28,6 +28,21 @@ pub struct NewTerminal {
     pub run_id: Option<RunId>,
 }
 
+impl NewTerminal {
+    /// An interactive shell of nobody's Run.
+    pub fn shell(worktree: Worktree, title: String) -> Self {
+        Self {
+            worktree,
+            title: Some(title),
+            agent: None,
+            argv: Vec::new(),
+            env: Vec::new(),
+            unset_env: Vec::new(),
+            run_id: None,
+        }
+    }
+}
+
 /// Adds the row of a terminal in the tab of its Run; its process starts with the effect that the caller requests.
 ///
 /// `id` comes first, because the argv may name it.
@@ -59,6 +74,7 @@ fn add_in(
         branch: new.worktree.branch,
         title: new.title.as_deref().and_then(safe_title),
         pane_title: None,
+        color: None,
         split,
         agent: new.agent,
         launch: LaunchRecord {
@@ -140,7 +156,7 @@ pub fn create(cx: &mut Cx<'_>, call: TerminalCreate) -> Result<Answer, OpError> 
 }
 
 /// The shell with a command line, or alone.
-fn argv_of(cx: &Cx<'_>, command: Option<&str>) -> Result<Vec<String>, OpError> {
+pub fn argv_of(cx: &Cx<'_>, command: Option<&str>) -> Result<Vec<String>, OpError> {
     if command.is_some_and(|line| line.len() > 128 << 10 || line.contains('\0')) {
         return Err(invalid("--command must be at most 128 KiB, without NUL characters."));
     }

@@ -21,7 +21,7 @@ use crate::ops::error::OpError;
 use crate::ops::settle::{self, Loss};
 use crate::ops::setup;
 use crate::ops::terminal::create::{self, NewTerminal};
-use crate::ops::{caller, worktree};
+use crate::ops::{caller, tabs, worktree};
 
 /// Requests the first effect of an accepted start.
 pub fn begin(
@@ -60,11 +60,11 @@ fn worktree_effect(action: &str, worktree: &Worktree) -> StartEffect {
     }
 }
 
-fn terminal_effect(action: &str, id: &TerminalId) -> StartEffect {
+fn terminal_effect(action: &str, role: &str, id: &TerminalId) -> StartEffect {
     StartEffect {
         kind: String::from("terminal"),
         action: Some(action.to_owned()),
-        role: Some(String::from("agent")),
+        role: Some(role.to_owned()),
         id: Some(id.to_string()),
         state: None,
     }
@@ -90,9 +90,8 @@ fn open_terminal(
     let mut env: Vec<(String, String)> = plan.env.into_iter().collect();
     env.push((String::from("ORCA_TASK_ID"), task.id.to_string()));
     env.push((String::from("ORCA_DISPATCH_ID"), dispatch.id.to_string()));
-    let worktree_id = worktree.id.clone();
     let new = NewTerminal {
-        worktree,
+        worktree: worktree.clone(),
         title: Some(format!("worker-{}", task.id)),
         agent: Some(agent),
         argv: plan.argv,
@@ -113,12 +112,17 @@ fn open_terminal(
     };
     cx.tx.put(&terminal)?;
     bind(cx, &mut dispatch, &mut worker, &terminal, Ownership::Owned)?;
-    worker.worktree_id = Some(worktree_id);
+    worker.worktree_id = Some(worktree.id.clone());
     worker.stage = Stage::TerminalCreating;
     worker.effects.push(terminal_effect(
         if is_agent_first { "reused_agent_terminal" } else { "created" },
+        "agent",
         &terminal.id,
     ));
+    if is_agent_first {
+        let tabs = tabs::open(cx, &worktree)?;
+        worker.effects.extend(tabs.iter().map(|tab| terminal_effect("created", "configured_tab", tab)));
+    }
     cx.tx.put(&worker)?;
     cx.request(Effect::SpawnTerminal { terminal_id: terminal.id }, Some(dispatch.id), None)?;
     Ok(())
@@ -182,7 +186,7 @@ fn reuse_terminal(
     let task = settle::task_of(cx, &dispatch.task_id)?;
     let text = brief(cx, run, &task, &dispatch, terminal.id.as_str(), terminal.agent.as_deref())?;
     worker.worktree_id.clone_from(&terminal.worktree_id);
-    worker.effects.push(terminal_effect("reused", &terminal.id));
+    worker.effects.push(terminal_effect("reused", "agent", &terminal.id));
     deliver(cx, dispatch, worker, &terminal, text)
 }
 

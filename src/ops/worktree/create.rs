@@ -4,7 +4,7 @@ use super::stand::Wanted;
 use crate::base::code::ErrorCode;
 use crate::base::text;
 use crate::model::effect::{CreateWorktree, Effect};
-use crate::model::repo::{AgentStartup, Repo, RepoKind};
+use crate::model::repo::{Repo, RepoKind};
 use crate::model::setup::SetupChoice;
 use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
@@ -24,11 +24,7 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
     if call.parent_worktree.is_some() && call.is_top_level {
         return Err(invalid("--parent-worktree and --no-parent exclude each other."));
     }
-    let mut asked = setup::asked(call.setup.as_deref(), SetupChoice::Inherit, call.agent_startup.as_deref())?;
-    if call.agent.is_none() {
-        // A person's shell waits for nothing.
-        asked.startup = Some(AgentStartup::StartImmediately);
-    }
+    let asked = setup::asked(call.setup.as_deref(), SetupChoice::Inherit, call.agent_startup.as_deref())?;
     let repo = repo_for_new(cx, call.repo.as_deref())?;
     let parent = match (call.parent_worktree.as_deref(), call.is_top_level) {
         (Some(selector), _) => Some(select::worktree(cx, selector)?.id),

@@ -6,8 +6,8 @@ use crate::agent::launch::BriefDelivery;
 use crate::base::code::ErrorCode;
 use crate::base::id::{EffectId, RepoId, TerminalId};
 use crate::model::effect::{Effect, NewCheckout, OpenEffect};
-use crate::model::repo::AgentStartup;
-use crate::model::setup::{Setup, SetupChoice, SetupState};
+use crate::model::repo::{AgentStartup, Repo};
+use crate::model::setup::{self as rules, Setup, SetupChoice, SetupState};
 use crate::model::terminal::TerminalLife;
 use crate::model::worktree::Worktree;
 use crate::ops::cx::{Act, Answer, Cx, Wait};
@@ -15,7 +15,7 @@ use crate::ops::error::{OpError, refuse};
 use crate::ops::setup::{self, Asked};
 use crate::ops::terminal::create::{self as new_terminal, NewTerminal};
 use crate::ops::worker::{self, Choice};
-use crate::ops::{caller, reply, view};
+use crate::ops::{caller, reply, tabs, view};
 use crate::proto::worktree::{GitRow, Lineage, StartupTerminal, WorktreeMade};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -69,7 +69,13 @@ pub fn stands(
     wanted.worktree_id = Some(added.id.clone());
     wanted.head = Some(made.head.clone());
     remember(cx, &open.id, &wanted)?;
-    let asked = Asked { choice: wanted.setup, startup: wanted.startup };
+    // A person's shell waits for nothing; what a repository starts there waits like an agent.
+    let source =
+        cx.tx.get::<Repo>(wanted.repo_id.as_str())?.and_then(|repo| repo.hook_settings.command_source);
+    let tabs = rules::tabs(source, &made.project);
+    let waits = wanted.agent.is_some() || tabs.iter().any(|tab| tab.command.is_some());
+    let startup = if waits { wanted.startup } else { Some(AgentStartup::StartImmediately) };
+    let asked = Asked { choice: wanted.setup, startup };
     let then = json!({ "effect": open.id });
     let begun = setup::begin(cx, &added, &made, asked, None, Some(then))?;
     if begun.holds_agent() { Ok(()) } else { open_in(cx, &open.id, wanted, added) }
@@ -96,47 +102,68 @@ pub fn setup_ended(cx: &mut Cx<'_>, ended: &Setup) -> Result<(), OpError> {
     }
 }
 
-/// Opens the agent or shell.
+/// Opens the agent first, then the repository's tabs; where there is neither, a shell.
 fn open_in(
     cx: &mut Cx<'_>,
     effect: &EffectId,
     mut wanted: Wanted,
     worktree: Worktree,
 ) -> Result<(), OpError> {
-    let id = TerminalId::new(cx.ids);
-    let mut new = NewTerminal {
-        title: Some(worktree.display_name.clone()),
-        worktree,
-        agent: wanted.agent.clone(),
-        argv: Vec::new(),
-        env: Vec::new(),
-        unset_env: Vec::new(),
-        run_id: None,
-    };
-    let mut brief_file = None;
-    let mut paste = None;
-    if let Some(agent) = &wanted.agent {
-        let choice = Choice { agent, model: None, effort: None };
-        let prompt = wanted.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
-        let plan = worker::plan(cx, &choice, &id, prompt, false)?;
-        new.argv = plan.argv;
-        new.env = plan.env.into_iter().collect();
-        new.unset_env = plan.unset_env;
-        match plan.brief {
-            BriefDelivery::File { path, text } => {
-                brief_file = Some((path.to_string_lossy().into_owned(), text));
-            }
-            BriefDelivery::Paste(_) => paste = prompt.map(str::to_owned),
-            BriefDelivery::Argument | BriefDelivery::None => {}
+    let setup = cx.tx.get::<Setup>(&worktree.id)?;
+    let has_tabs = setup.is_some_and(|setup| !setup.tabs.is_empty());
+    let first = match &wanted.agent {
+        Some(agent) => Some(open_agent(cx, agent, wanted.prompt.as_deref(), &worktree)?),
+        None if has_tabs => None,
+        None => {
+            let title = worktree.display_name.clone();
+            let id = TerminalId::new(cx.ids);
+            Some(spawn(cx, id, NewTerminal::shell(worktree.clone(), title), None, None)?)
         }
+    };
+    let tabs = tabs::open(cx, &worktree)?;
+    wanted.terminal_id = first.or(tabs.into_iter().next());
+    remember(cx, effect, &wanted)
+}
+
+fn open_agent(
+    cx: &mut Cx<'_>,
+    agent: &str,
+    prompt: Option<&str>,
+    worktree: &Worktree,
+) -> Result<TerminalId, OpError> {
+    let id = TerminalId::new(cx.ids);
+    let choice = Choice { agent, model: None, effort: None };
+    let prompt = prompt.filter(|prompt| !prompt.trim().is_empty());
+    let plan = worker::plan(cx, &choice, &id, prompt, false)?;
+    let new = NewTerminal {
+        agent: Some(agent.to_owned()),
+        argv: plan.argv,
+        env: plan.env.into_iter().collect(),
+        unset_env: plan.unset_env,
+        ..NewTerminal::shell(worktree.clone(), worktree.display_name.clone())
+    };
+    match plan.brief {
+        BriefDelivery::File { path, text } => {
+            spawn(cx, id, new, Some((path.to_string_lossy().into_owned(), text)), None)
+        }
+        BriefDelivery::Paste(_) => spawn(cx, id, new, None, prompt),
+        BriefDelivery::Argument | BriefDelivery::None => spawn(cx, id, new, None, None),
     }
+}
+
+fn spawn(
+    cx: &mut Cx<'_>,
+    id: TerminalId,
+    new: NewTerminal,
+    brief_file: Option<(String, String)>,
+    paste: Option<&str>,
+) -> Result<TerminalId, OpError> {
     let mut terminal = new_terminal::add(cx, id, new)?;
     terminal.launch.brief_file = brief_file;
     cx.tx.put(&terminal)?;
-    wanted.terminal_id = Some(terminal.id.clone());
-    let spawn = Effect::SpawnTerminal { terminal_id: terminal.id };
+    let spawn = Effect::SpawnTerminal { terminal_id: terminal.id.clone() };
     cx.request(spawn, None, Some(json!({ "paste": paste })))?;
-    remember(cx, effect, &wanted)
+    Ok(terminal.id)
 }
 
 /// Keeps how far it came for the call that waits, under the effect's id.

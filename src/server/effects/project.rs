@@ -2,7 +2,7 @@
 //! script before it goes. Nothing outside the repository is followed and nothing is overwritten.
 
 use crate::base::text;
-use crate::config::project::{FILE, MAX_BYTES, Project, parse};
+use crate::config::project::{self, FILE, MAX_BYTES, Project, parse};
 use crate::git::refs::file_at;
 use crate::model::effect::ArchiveWish;
 use crate::model::repo::AgentStartup;
@@ -49,6 +49,7 @@ impl Found {
             setup: self.project.setup.clone(),
             archive: self.project.archive.clone(),
             agent_startup: self.project.agent_startup.as_deref().and_then(AgentStartup::parse),
+            default_tabs: self.project.default_tabs.iter().map(tab).collect(),
             problem: self.problem.clone(),
         }
     }
@@ -63,6 +64,10 @@ impl Found {
             .filter_map(|(path, brought)| Some(format!("{path} was not brought along: {}.", brought.err()?)))
             .collect()
     }
+}
+
+fn tab(tab: &project::Tab) -> setup::Tab {
+    setup::Tab { title: tab.title.clone(), color: tab.color.clone(), command: tab.command.clone() }
 }
 
 fn bring(

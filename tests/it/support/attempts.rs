@@ -78,6 +78,7 @@ impl World {
                 branch: Some(String::from("main")),
                 title: None,
                 pane_title: None,
+                color: None,
                 split: None,
                 agent: Some(String::from("argent")),
                 launch: LaunchRecord {

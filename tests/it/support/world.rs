@@ -6,7 +6,7 @@ use orca::base::clock::{Clock, Timestamp};
 use orca::base::code::ErrorCode;
 use orca::base::id::{CountingIds, EffectId, RunId, TerminalId};
 use orca::cli::transport::Transport;
-use orca::cli::{out::Out, verb::Session};
+use orca::cli::{out::Out, tone::Tints, verb::Session};
 use orca::client::Unanswered;
 use orca::model::dispatch::Dispatch;
 use orca::model::effect::{Effect, NewCheckout, OpenEffect, Outcome};
@@ -148,6 +148,8 @@ pub struct World {
     /// The home directory of the command lines.
     pub home: tempfile::TempDir,
     next_request: u64,
+    /// What is printed has its colours.
+    pub is_coloured: bool,
     /// Who the next command line comes from: a terminal handle, or None for the person.
     pub sender: Option<String>,
     /// What is around the directory of the next command line.
@@ -189,6 +191,7 @@ impl World {
             answered: BTreeSet::new(),
             home: tempfile::tempdir().unwrap(),
             next_request: 0,
+            is_coloured: false,
             sender: None,
             place: Place {
                 repo_root: String::from("/repo"),
@@ -248,7 +251,10 @@ impl World {
             answer = attempt(self, caller.clone());
         }
         match answer {
-            Err(Unmade::Refused(error)) => Err(error),
+            Err(Unmade::Refused(error)) => {
+                self.forget(caller, &id.unwrap_or_default(), &error);
+                Err(error)
+            }
             Err(Unmade::Look(look)) => panic!("it saw what it asked for and asks for {look:?}"),
             Ok(Answer::Done(result)) => {
                 super::schema::check_result(&request.method, &result);
@@ -296,11 +302,16 @@ impl World {
                 None
             }
             Err(Err(error)) => {
-                let error = ErrorBody::from(error);
-                self.transact(caller, |cx| orca::ops::forget(cx, request_id, &error)).unwrap();
+                let error = error.into();
+                self.forget(caller, request_id, &error);
                 Some(Err(error))
             }
         }
+    }
+
+    /// As the engine does with a call that was refused.
+    fn forget(&mut self, caller: CallerFacts, request_id: &str, error: &ErrorBody) {
+        self.transact(caller, |cx| orca::ops::forget(cx, request_id, error.code)).unwrap();
     }
 
     /// What a reading verb shows the person.
@@ -502,6 +513,7 @@ impl World {
         let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
         let home = self.home.path().to_owned();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let tints = Tints { stdout: self.is_coloured, stderr: self.is_coloured };
         let code = match orca::cli::parse(&argv) {
             Ok(parsed) => {
                 let origin = Origin { env_handle: self.sender.clone(), ..Origin::default() };
@@ -516,7 +528,7 @@ impl World {
                 self.next_request += 1;
                 let mut session = Session {
                     transport: self,
-                    out: Out { stdout: &mut stdout, stderr: &mut stderr },
+                    out: Out { stdout: &mut stdout, stderr: &mut stderr, tints },
                     is_json: parsed.json,
                     argv: &argv,
                     home: &home,
@@ -526,7 +538,7 @@ impl World {
                 orca::cli::run(&parsed, &mut session)
             }
             Err(error) => {
-                let mut out = Out { stdout: &mut stdout, stderr: &mut stderr };
+                let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints };
                 orca::cli::print_syntax_error(&error, &argv, &mut out)
             }
         };

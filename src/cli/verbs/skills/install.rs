@@ -4,7 +4,7 @@
 use super::{TOPICS, Topic, unknown};
 use crate::base::code::ErrorCode;
 use crate::base::text::{one_line, shell_quote};
-use crate::cli::args::{csv, invalid};
+use crate::cli::args::{invalid, names};
 use crate::proto::error::ErrorBody;
 use clap::Args;
 use schemars::JsonSchema;
@@ -201,7 +201,7 @@ pub fn install(args: &SkillsInstallArgs, ground: Ground<'_>) -> Result<Installat
     let selection = &args.selection;
     let Some(topics) = selection.topics()? else { return Ok(choice()) };
     let agents = match &args.agent {
-        Some(list) => csv(list).iter().map(|id| agent(id)).collect::<Result<_, _>>()?,
+        Some(list) => names("--agent", Some(list))?.iter().map(|id| agent(id)).collect::<Result<_, _>>()?,
         None => AGENTS.iter().filter(|agent| ground.home.join(agent.mark).is_dir()).collect::<Vec<_>>(),
     };
     if agents.is_empty() {

@@ -8,6 +8,7 @@ pub mod open;
 pub mod send;
 
 use crate::base::text::{cut_width, one_line, pad};
+use crate::cli::tone::{self, tinted};
 use crate::cli::verb::{self, Session};
 use crate::proto::terminal::TerminalSummary;
 use clap::{Args, Subcommand};
@@ -71,8 +72,10 @@ fn line(terminal: &TerminalSummary) -> String {
     let live = terminal.live.as_ref().filter(|_| terminal.connected);
     let activity = live.map_or("", |live| live.activity.as_str());
     let state = terminal.exit_cause.as_deref().unwrap_or(row.life.as_str());
+    let state = tinted(tone::terminal(row.life), &format!("{state:<22}"));
+    let activity = tinted(tone::activity(activity), &format!("{activity:<8}"));
     format!(
-        "{}  {} {state:<22} {activity:<8} {}",
+        "{}  {} {state} {activity} {}",
         row.handle,
         pad(&cut_width(&one_line(what), 26), 26),
         one_line(&row.worktree_path)

@@ -3,6 +3,7 @@
 use super::TerminalArg;
 use crate::base::text::one_line;
 use crate::cli::args::RetryArg;
+use crate::cli::tone::warning;
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
 use crate::proto::terminal::{PromptReceipt, SentInput, TerminalSend};
@@ -55,7 +56,7 @@ impl Verb for TerminalSendArgs {
             (None, Some(prompt)) => format!("prompt accepted by {} ({})", send.handle, prompt.provider),
             (None, None) => format!("{} bytes accepted by {}", send.bytes_written, send.handle),
         }];
-        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {}", one_line(warning))));
+        lines.extend(reply.warnings.iter().map(|text| warning(&one_line(text))));
         lines.join("\n")
     }
     fn exit(&self, reply: &SentInput) -> u8 {

@@ -133,6 +133,7 @@ impl Term {
         self.text.locked = saved.locked;
         self.is_origin = saved.is_origin;
         self.inject("\x1b8");
+        self.settle_edge();
         let link = self.pen.extra.link;
         self.adopt_look(super::style::Extra { link, ..saved.extra });
     }

@@ -68,7 +68,9 @@ impl Term {
     /// What the next characters depend on and nothing shows, in a string that terminals skip.
     fn print_state(&self) -> String {
         let last = self.last_char.map_or(0, u32::from);
-        let shift = self.text.single_shift.map_or(' ', Charset::designator);
+        // As it would be selected for G1.
+        let shift = self.text.single_shift.map_or_else(String::new, |charset| charset.selection(1));
+        let shift = shift.trim_start_matches('\x1b');
         format!("{STATE}{last};{};{shift}\x1b\\", u8::from(self.is_after_joiner))
     }
 
@@ -80,7 +82,7 @@ impl Term {
         self.last_char = last.filter(|last| *last != 0).and_then(char::from_u32);
         self.is_after_joiner = words.next() == Some(b"1");
         self.text.single_shift = match words.next() {
-            Some([designator]) if *designator != b' ' => Some(Charset::from_designator(*designator)),
+            Some([slot, name]) => Charset::selected(*slot, *name).map(|(_, charset)| charset),
             _ => None,
         };
     }
@@ -328,8 +330,8 @@ const fn wrap_and_erase(has_room: bool) -> &'static str {
 }
 
 fn write_charsets(charsets: [Charset; 4], locked: usize, out: &mut String) {
-    for (slot, charset) in ['(', ')', '*', '+'].into_iter().zip(charsets) {
-        out.push_str(&format!("\x1b{slot}{}", charset.designator()));
+    for (slot, charset) in charsets.into_iter().enumerate() {
+        out.push_str(&charset.selection(slot));
     }
     out.push_str(match locked {
         0 => "\x0f",

@@ -343,8 +343,10 @@ impl Term {
             b"N" => self.text.single_shift = Some(self.text.charsets[2]),
             b"O" => self.text.single_shift = Some(self.text.charsets[3]),
             b"Z" => self.report_device(),
-            [slot @ b'('..=b'+', designator] => {
-                self.text.charsets[usize::from(slot - b'(')] = Charset::from_designator(*designator);
+            [slot, name] => {
+                if let Some((slot, charset)) = Charset::selected(*slot, *name) {
+                    self.text.charsets[slot] = charset;
+                }
             }
             // Nothing the parser knows is left.
             _ => {}

@@ -232,6 +232,9 @@ fn the_cursor_is_saved_with_its_character_set_and_origin_mode() {
     check("\x0e\x1b)0\x1b7\x0f\x1b8q\x0fq", "─q", (1, 3));
     check("\x1b*0\x1bNqq", "─q", (1, 3));
     check("\x1b+0\x1bOqq", "─q", (1, 3));
+    check("\x1b-A\x0ei\x0fi", "éi", (1, 3));
+    check("\x1b.A\x1bNii", "éi", (1, 3));
+    check("\x1b/A\x1boi\x1b7\x0fi\x1b8\x1b[Ci", "éié", (1, 4));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum Key {
     /// A printable character as typed (already shifted: `A`, `!`).
     Char(char),
-    /// F1 to F24.
+    /// F1 to F35.
     F(u8),
     Enter,
     Tab,
@@ -28,6 +28,11 @@ pub enum Key {
     PageDown,
     Insert,
     Delete,
+    /// The middle of the keypad while it moves the cursor.
+    KeypadBegin,
+    Menu,
+    PrintScreen,
+    Pause,
 }
 
 /// The modifiers held with a key or a mouse button.
@@ -63,6 +68,17 @@ pub struct KeyEvent {
     pub mods: Mods,
     #[serde(default)]
     pub phase: KeyPhase,
+    /// It is a key of the keypad. Only hosts with the kitty protocol tell, and not where it types a
+    /// digit or an operator without Ctrl or Alt.
+    #[serde(default)]
+    pub is_keypad: bool,
+}
+
+impl KeyEvent {
+    /// A key that goes down, on the main part of the keyboard.
+    pub const fn press(key: Key, mods: Mods) -> Self {
+        Self { key, mods, phase: KeyPhase::Press, is_keypad: false }
+    }
 }
 
 /// What the mouse did.

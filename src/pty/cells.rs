@@ -54,13 +54,13 @@ impl Term {
             if cell.is_wide_continuation() {
                 continue;
             }
-            let style = style_of_cell(cell);
+            let style = self.shown(style_of_cell(cell));
             let contents = cell.contents();
             if style::is_filler(contents) {
                 // Not part of the text; only a row that ends here after all has a blank.
                 plain_look = None;
                 if !self.is_filled(row, col) {
-                    writer.set_look(Style::default(), None, Shape::Narrow);
+                    writer.set_look(self.shown(Style::default()), None, Shape::Narrow);
                     writer.push(" ");
                 }
             } else if contents.len() < 2 {
@@ -83,6 +83,16 @@ impl Term {
             }
         }
         writer.finish(screen.row_wrapped(row))
+    }
+
+    /// A look as the screen shows it. In reverse video (DECSCNM) the defaults change places, and with them
+    /// what a program set: that is inverse with the colours exchanged.
+    fn shown(&self, style: Style) -> Style {
+        if !self.private.is_reverse {
+            return style;
+        }
+        let attrs = Attrs::from_bits(style.attrs.bits() ^ Attrs::INVERSE.bits());
+        Style { fg: style.bg, bg: style.fg, attrs, ..style }
     }
 
     /// The text of the visible rows: tags removed, clusters in full, blanks at the end cut.

@@ -206,6 +206,9 @@ impl Term {
             self.collect_unused();
         }
         let Some(interned) = self.clusters.intern(&text) else { return false };
+        if leaves_row {
+            self.tell_wrap(1);
+        }
         let blank = if leaves_row { style::FILLER } else { "" };
         let again = format!("\x1b[{n_back}D{blank}{interned}{}", self.tag);
         self.inject(&again);
@@ -240,6 +243,9 @@ impl Term {
         let mut marks = plain.chars();
         let Some(base) = marks.next() else { return false };
         let marks = marks.as_str();
+        if is_edge {
+            self.tell_wrap(1);
+        }
         let blank = if is_edge { style::FILLER } else { "" };
         self.inject(&format!("\x1b[D{blank}{base}{selector}{marks}{tags}"));
         true

@@ -28,6 +28,7 @@ pub(super) struct Hooks {
     has_bell: bool,
     rows: ScrolledRows,
     n_scrolled: u64,
+    will_wrap: bool,
     capture: BasicFormattedCaptureState,
 }
 
@@ -62,6 +63,12 @@ impl Hooks {
         self.capture = BasicFormattedCaptureState::new();
     }
 
+    /// Says that the line of the next row to leave the top goes on, whatever the parser tells of it; or
+    /// takes that back.
+    pub fn expect_wrap(&mut self, will_wrap: bool) {
+        self.will_wrap = will_wrap;
+    }
+
     /// Rows of the main screen that ever left the top.
     pub fn n_scrolled(&self) -> u64 {
         self.n_scrolled
@@ -74,6 +81,7 @@ impl vt100::Callbacks for Hooks {
     }
 
     fn on_scroll(&mut self, contents: RowContents<'_>, is_alternate: bool) {
+        let will_wrap = std::mem::take(&mut self.will_wrap);
         if is_alternate {
             return;
         }
@@ -82,7 +90,7 @@ impl vt100::Callbacks for Hooks {
         contents.write_formatted_basic(&mut writer, &mut self.capture).or_log("write to memory");
         let mut probe = FirstChar::default();
         let has_begun = contents.write_formatted_basic(&mut probe, &mut self.capture.clone()).is_err();
-        self.rows.ends.push((self.rows.text.len(), !(has_begun && probe.is_newline)));
+        self.rows.ends.push((self.rows.text.len(), will_wrap || !(has_begun && probe.is_newline)));
     }
 }
 

@@ -23,7 +23,7 @@ const ALT: &str = "\x1b[?47h";
 /// The beginning of a keyframe.
 const STATE: &str = "\x1b_orca;";
 
-/// The saved cursor of the screen shown.
+/// The saved cursor of the screen shown; the column may be one past the last.
 struct Saved {
     row: u16,
     col: u16,
@@ -45,7 +45,8 @@ impl Term {
             out.push_str(there);
             self.write_screen(usize::from(!is_alt), &mut out);
             self.inject(back);
-            self.return_cursor(row, col, &look);
+            self.return_cursor(row, col);
+            self.inject(&look);
             out.push_str(back);
         }
         self.write_screen(usize::from(is_alt), &mut out);
@@ -67,7 +68,9 @@ impl Term {
     /// What the next characters depend on and nothing shows, in a string that terminals skip.
     fn print_state(&self) -> String {
         let last = self.last_char.map_or(0, u32::from);
-        let shift = self.text.single_shift.map_or(' ', Charset::designator);
+        // As it would be selected for G1.
+        let shift = self.text.single_shift.map_or_else(String::new, |charset| charset.selection(1));
+        let shift = shift.trim_start_matches('\x1b');
         format!("{STATE}{last};{};{shift}\x1b\\", u8::from(self.is_after_joiner))
     }
 
@@ -79,7 +82,7 @@ impl Term {
         self.last_char = last.filter(|last| *last != 0).and_then(char::from_u32);
         self.is_after_joiner = words.next() == Some(b"1");
         self.text.single_shift = match words.next() {
-            Some([designator]) if *designator != b' ' => Some(Charset::from_designator(*designator)),
+            Some([slot, name]) => Charset::selected(*slot, *name).map(|(_, charset)| charset),
             _ => None,
         };
     }
@@ -128,9 +131,8 @@ impl Term {
     }
 
     /// Puts the cursor where it was, behind the last column if it was there.
-    fn return_cursor(&mut self, row: u16, col: u16, look: &str) {
+    pub(super) fn return_cursor(&mut self, row: u16, col: u16) {
         self.go_to(row, col.min(self.n_cols() - 1));
-        self.inject(look);
         if col >= self.n_cols() {
             self.stand_past_edge(row);
         }
@@ -138,6 +140,7 @@ impl Term {
 
     /// Writes the rows of the screen shown, its saved cursor, and where its cursor is.
     fn write_screen(&mut self, index: usize, out: &mut String) {
+        self.write_saved_cursor(index, out);
         let mut replay = Replay::default();
         let mut is_joined = false;
         for row in 0..self.n_rows() {
@@ -157,16 +160,24 @@ impl Term {
         replay.end();
         out.push_str(&replay.text);
         let (row, col) = self.cursor_position();
-        let saved = self.saved_cursor();
-        out.push_str(&format!("\x1b[{};{}H", saved.row + 1, saved.col + 1));
-        sgr::write(&saved.style, out);
-        let SavedState { charsets, locked, is_origin, .. } = self.saved[index];
-        write_charsets(charsets, locked, out);
-        out.push_str(if is_origin { "\x1b[?6h" } else { "" });
-        out.push_str("\x1b7\x1b[?6l\x1b[m");
-        write_charsets([Charset::Ascii; 4], 0, out);
         let col = col.min(self.n_cols() - 1);
         out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+    }
+
+    /// Writes the saved cursor of the screen shown, on which nothing has been drawn yet.
+    fn write_saved_cursor(&mut self, index: usize, out: &mut String) {
+        let saved = self.saved_cursor();
+        let SavedState { charsets, locked, is_origin, .. } = self.saved[index];
+        let is_past_edge = saved.col >= self.n_cols();
+        out.push_str(if is_origin { "\x1b[?6h" } else { "" });
+        out.push_str(&format!("\x1b[{};{}H", saved.row + 1, saved.col.min(self.n_cols() - 1) + 1));
+        out.push_str(if is_past_edge { " " } else { "" });
+        sgr::write(&saved.style, out);
+        write_charsets(charsets, locked, out);
+        out.push_str("\x1b7\x1b[m");
+        write_charsets([Charset::Ascii; 4], 0, out);
+        out.push_str(if is_past_edge { "\x1b[2K" } else { "" });
+        out.push_str("\x1b[?6l");
     }
 
     /// Whether printing goes on in the row below. Behind a filler, which is not printed, only a wide
@@ -197,8 +208,9 @@ impl Term {
         let mut style = super::cells::style_of(screen.fgcolor(), screen.bgcolor(), flags);
         extra.apply(&mut style);
         self.inject(if self.is_origin { "\x1b[?6h" } else { "\x1b[?6l" });
-        self.return_cursor(row, col, &look);
-        Saved { row: saved_row, col: saved_col.min(self.n_cols() - 1), style }
+        self.return_cursor(row, col);
+        self.inject(&look);
+        Saved { row: saved_row, col: saved_col, style }
     }
 
     fn write_modes(&self, out: &mut String) {
@@ -318,8 +330,8 @@ const fn wrap_and_erase(has_room: bool) -> &'static str {
 }
 
 fn write_charsets(charsets: [Charset; 4], locked: usize, out: &mut String) {
-    for (slot, charset) in ['(', ')', '*', '+'].into_iter().zip(charsets) {
-        out.push_str(&format!("\x1b{slot}{}", charset.designator()));
+    for (slot, charset) in charsets.into_iter().enumerate() {
+        out.push_str(&charset.selection(slot));
     }
     out.push_str(match locked {
         0 => "\x0f",

@@ -2,8 +2,11 @@
 //!
 //! Pure functions of an event and the pane's [`InputModes`]. An empty answer means that the pane did
 //! not ask for such an event; whoever calls decides what else it may mean (a wheel on the main
-//! screen scrolls history, a drag selects). There is no keypad in [`Key`], so DECKPAM changes
-//! nothing here.
+//! screen scrolls history, a drag selects).
+//!
+//! Keys of the keypad are known as such only where the host tells (kitty's protocol): its Enter, its
+//! cursor keys, and its digits with Ctrl or Alt. On other hosts they are the keys of the main part, so
+//! DECKPAM changes nothing there.
 
 mod kitty;
 mod legacy;
@@ -122,8 +125,10 @@ enum Form {
     Letter(char),
     /// `CSI n ; m ~`.
     Tilde(u32),
-    /// F13 and up: kitty has code points for them, xterm calls them Shift+F1 and so on.
+    /// F13 and up: kitty has code points for them, xterm calls them Shift+F1 and Ctrl+F1 and so on.
     HighFunction(u8),
+    /// Kitty has this code point for it, xterm maybe this number in front of a tilde.
+    Named(u32, Option<u32>),
 }
 
 /// The form of a key that is no text; None for the others and for unknown function keys.
@@ -146,7 +151,11 @@ fn form(key: Key) -> Option<Form> {
         Key::F(5) => Form::Tilde(15),
         Key::F(n @ 6..=10) => Form::Tilde(u32::from(n) + 11),
         Key::F(n @ 11..=12) => Form::Tilde(u32::from(n) + 12),
-        Key::F(n @ 13..=24) => Form::HighFunction(n),
+        Key::F(n @ 13..=35) => Form::HighFunction(n),
+        Key::KeypadBegin => Form::Letter('E'),
+        Key::PrintScreen => Form::Named(57361, None),
+        Key::Pause => Form::Named(57362, None),
+        Key::Menu => Form::Named(57363, Some(29)),
         Key::F(_) | Key::Char(_) | Key::Enter | Key::Tab | Key::BackTab | Key::Backspace | Key::Esc => {
             return None;
         }

@@ -31,7 +31,10 @@ impl Term {
             1 | 9 | 25 | 1000 | 1002 | 1003 | 1005 | 1006 | 2004 => {
                 self.inject(&format!("\x1b[?{mode}{last}"))
             }
-            5 => self.private.is_reverse = is_set,
+            5 => {
+                self.private.is_reverse = is_set;
+                self.touch();
+            }
             6 => {
                 self.is_origin = is_set;
                 self.inject(&format!("\x1b[?6{last}\x1b[H"));
@@ -133,6 +136,7 @@ impl Term {
         self.text.locked = saved.locked;
         self.is_origin = saved.is_origin;
         self.inject("\x1b8");
+        self.settle_edge();
         let link = self.pen.extra.link;
         self.adopt_look(super::style::Extra { link, ..saved.extra });
     }

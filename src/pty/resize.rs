@@ -120,6 +120,9 @@ impl Term {
 
     /// Prints the last cell of the row again, so that the cursor stands behind it.
     pub(super) fn stand_past_edge(&mut self, row: u16) {
+        if !self.is_edge_printed(row) {
+            return;
+        }
         let look = self.parser.screen().attributes_formatted();
         let last = self.n_cols() - 1;
         let is_second_half =
@@ -130,6 +133,14 @@ impl Term {
         self.go_to(row, first);
         self.reprint(&replay.text);
         self.inject(&look);
+    }
+
+    /// Whether the last column of `row` shows a character.
+    pub(super) fn is_edge_printed(&self, row: u16) -> bool {
+        self.parser.screen().cell(row, self.n_cols() - 1).is_some_and(|cell| {
+            let is_filled = super::style::is_filler(cell.contents());
+            cell.is_wide_continuation() || (cell.has_contents() && !is_filled)
+        })
     }
 
     fn put_cursor(&mut self, place: &Place) {
@@ -148,6 +159,7 @@ impl Term {
         let modes = std::mem::take(&mut self.text);
         let pen = std::mem::take(&mut self.pen);
         let tag = std::mem::take(&mut self.tag);
+        let before = (self.last_char, self.is_after_joiner, self.is_kept_apart);
         self.inject("\x1b[m");
         self.is_replaying = is_tagged;
         self.is_redrawing = !is_tagged;
@@ -158,6 +170,7 @@ impl Term {
         self.text = modes;
         self.pen = pen;
         self.tag = tag;
+        (self.last_char, self.is_after_joiner, self.is_kept_apart) = before;
     }
 
     /// The main screen, which must be the one shown. Blank rows below the text are left out, and up to

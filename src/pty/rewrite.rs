@@ -20,11 +20,12 @@ impl Term {
         match last {
             b'm' => self.follow_sgr(params),
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
-            // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2).
-            b'K' => params.first().is_none_or(u8::is_ascii_digit),
+            // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
+            // unless it is in front of the cursor.
+            b'K' => matches!(params, b"" | b"0"),
             b'J' => {
                 let may_end_line = !self.is_alt_screen() && (is_behind || self.is_line_open());
-                params.first().is_none_or(u8::is_ascii_digit) && params != b"3" && !may_end_line
+                matches!(params, b"" | b"0") && !may_end_line
             }
             b'h' | b'l' => matches!(
                 params,
@@ -63,6 +64,11 @@ impl Term {
             }
             (b'?', b"", b'h' | b'l') => {
                 self.set_private_modes(&csi);
+                true
+            }
+            // No character is protected, so selective erasing takes all.
+            (b'?', b"", b'J' | b'K') => {
+                self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
                 true
             }
             (0, b"!", b'p') => {
@@ -132,6 +138,7 @@ impl Term {
                 }
             }
             b'J' => {
+                self.leave_erased_edge(csi);
                 // What the top row continued is gone from the screen, so its line has ended.
                 self.archive_scrolled();
                 let is_top_erased = matches!(csi.number(0, 0), 1 | 2) || self.cursor_position() == (0, 0);
@@ -140,7 +147,10 @@ impl Term {
                 }
                 self.feed(sequence);
             }
-            b'K' => self.feed(sequence),
+            b'K' => {
+                self.leave_erased_edge(csi);
+                self.feed(sequence);
+            }
             b'@' | b'P' | b'L' | b'M' => self.insert_or_delete(csi.last, n, sequence),
             b'S' | b'T' => self.scroll(csi, n),
             b'b' => self.repeat(n),
@@ -150,6 +160,13 @@ impl Term {
             _ => return false,
         }
         true
+    }
+
+    /// Puts the cursor onto the last column where erasing takes the character there.
+    fn leave_erased_edge(&mut self, csi: &Csi<'_>) {
+        if matches!(csi.number(0, 0), 1 | 2) {
+            self.leave_edge();
+        }
     }
 
     /// Whether the top row may continue a line that has already left the screen in part.
@@ -192,9 +209,11 @@ impl Term {
         let n = n.min(bottom - top + 1);
         if csi.last == b'S' {
             self.inject(&format!("\x1b[{n}S"));
+            self.settle_edge();
             self.erase_rows(bottom + 1 - n, n);
         } else if csi.params().count() <= 1 {
             self.inject(&format!("\x1b[{n}T"));
+            self.settle_edge();
             self.erase_rows(top, n);
         }
     }
@@ -228,8 +247,10 @@ impl Term {
         }
     }
 
-    /// A line feed that fills the row which scrolls in with the background.
+    /// A line feed that fills the row which scrolls in with the background. A cursor that waits behind
+    /// the last column stands on it then, as in xterm.
     pub(super) fn line_feed(&mut self) {
+        self.leave_edge();
         let will_scroll = self.cursor_position().0 == self.margins.bottom;
         self.inject("\n");
         if will_scroll {
@@ -240,13 +261,13 @@ impl Term {
     /// Erases rows again where the parser brought them in without the background.
     fn erase_rows(&mut self, first: u16, n: u16) {
         let (row, col) = self.cursor_position();
-        if !self.pen.has_bg || col >= self.n_cols() {
+        if !self.pen.has_bg {
             return;
         }
         for row in first..first.saturating_add(n).min(self.n_rows()) {
             self.inject(&format!("\x1b[{}d\x1b[2K", row + 1));
         }
-        self.go_to(row, col);
+        self.return_cursor(row, col);
     }
 
     /// Moves the cursor, origin mode or not: the parser's VPA ignores that mode.
@@ -322,8 +343,10 @@ impl Term {
             b"N" => self.text.single_shift = Some(self.text.charsets[2]),
             b"O" => self.text.single_shift = Some(self.text.charsets[3]),
             b"Z" => self.report_device(),
-            [slot @ b'('..=b'+', designator] => {
-                self.text.charsets[usize::from(slot - b'(')] = Charset::from_designator(*designator);
+            [slot, name] => {
+                if let Some((slot, charset)) = Charset::selected(*slot, *name) {
+                    self.text.charsets[slot] = charset;
+                }
             }
             // Nothing the parser knows is left.
             _ => {}
@@ -335,6 +358,7 @@ impl Term {
         if row == 0 && self.margins.top > 0 {
             return; // the parser would scroll the region
         }
+        self.leave_edge();
         self.inject("\x1bM");
         if row == self.margins.top {
             self.erase_rows(row, 1);

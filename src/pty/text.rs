@@ -22,8 +22,9 @@ impl Term {
         if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner || self.is_kept_apart {
             return false;
         }
-        let has_control = memchr::memchr3(0x08, SHIFT_OUT, SHIFT_IN, text).is_some()
-            || (self.pen.has_bg && memchr::memchr3(b'\n', 0x0b, 0x0c, text).is_some());
+        let has_control = self.n_rows() == 1
+            || memchr::memchr3(0x08, SHIFT_OUT, SHIFT_IN, text).is_some()
+            || has_line_feed(text, self.pen.has_bg);
         if has_control {
             return false;
         }
@@ -138,7 +139,7 @@ impl Term {
     /// Prints the ASCII characters at the start of `text` where none of them needs care; returns how
     /// many they are.
     fn put_plain(&mut self, out: &mut Pending, text: &str) -> usize {
-        if self.text.needs_care() || !self.tag.is_empty() {
+        if self.text.needs_care() || !self.tag.is_empty() || self.n_rows() == 1 {
             return 0;
         }
         let n_plain = text.bytes().take_while(|b| (0x20..0x7f).contains(b)).count();
@@ -156,7 +157,8 @@ impl Term {
     /// screen need not be asked about; returns how many bytes they are. What this leaves to
     /// [`Self::put`], character by character, comes out the same.
     fn put_cluster(&mut self, out: &mut Pending, text: &str) -> usize {
-        if self.is_replaying || self.is_after_joiner || self.is_kept_apart || self.text.needs_care() {
+        let needs_care = self.text.needs_care() || self.n_rows() == 1;
+        if self.is_replaying || self.is_after_joiner || self.is_kept_apart || needs_care {
             return 0;
         }
         let Some(cluster) = cluster::leading(text) else { return 0 };
@@ -228,7 +230,7 @@ impl Term {
                 self.tab_forward(1);
             }
             b'\n' | 0x0b | 0x0c => {
-                if self.pen.has_bg {
+                if self.pen.has_bg || self.column(out) >= self.n_cols() {
                     self.flush_into(out);
                     self.line_feed();
                 } else {
@@ -272,6 +274,10 @@ impl Term {
         self.last_char = Some(c);
         let width = if width == 2 { 2 } else { 1 };
         self.prepare_cell(out, width);
+        if self.n_rows() == 1 {
+            self.flush_into(out);
+            self.tell_wrap(width);
+        }
         if width == 2 && self.text.is_autowrap {
             self.fill_edge(out);
         }
@@ -310,6 +316,20 @@ impl Term {
         self.cursor_position().1 + width > self.n_cols()
     }
 
+    /// Tells our callbacks, if a character of `width` columns goes on in the next row, that the line does
+    /// too. The parser does not say so where the only row leaves the screen by that.
+    pub(super) fn tell_wrap(&mut self, width: u16) {
+        let will_wrap = self.n_rows() == 1 && self.text.is_autowrap && self.is_past_edge(width);
+        self.parser.callbacks_mut().expect_wrap(will_wrap);
+    }
+
+    /// Lets a cursor wait behind the last column only where there is a character that it was put behind.
+    pub(super) fn settle_edge(&mut self) {
+        if self.is_at_edge() && !self.is_edge_printed(self.cursor_position().0) {
+            self.leave_edge();
+        }
+    }
+
     /// Puts a cursor that stands behind the last column onto it.
     pub(super) fn leave_edge(&mut self) {
         if self.is_at_edge() {
@@ -317,4 +337,12 @@ impl Term {
             self.inject(&format!("\x1b[{n_cols}G"));
         }
     }
+}
+
+/// Whether `text` has line feeds that must not go to the parser as they are: those behind anything but a
+/// carriage return may find the cursor behind the last column, and all of them need care where
+/// `is_filling` says that the row which scrolls in takes a background.
+fn has_line_feed(text: &[u8], is_filling: bool) -> bool {
+    memchr::memchr3_iter(b'\n', 0x0b, 0x0c, text)
+        .any(|at| is_filling || at.checked_sub(1).and_then(|before| text.get(before)) != Some(&b'\r'))
 }

@@ -641,7 +641,7 @@ mod tests {
     fn a_draft_stands_until_it_is_sent_or_cleared() {
         let key = |key, is_ctrl, is_shift| {
             let mods = Mods { is_ctrl, is_shift, ..Mods::NONE };
-            InputEvent::Key(KeyEvent { key, mods, phase: KeyPhase::Press })
+            InputEvent::Key(KeyEvent::press(key, mods))
         };
         let mut has_draft = false;
         let mut check = |event: InputEvent, expected: bool| {

@@ -2,7 +2,7 @@
 
 use super::msg::Msg;
 use crate::base::input::{Key, KeyEvent, KeyPhase, Mods, MouseButton, MouseEvent, MouseKind};
-use crossterm::event::{self as host, Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::event::{self as host, Event, KeyCode, KeyEventKind, KeyEventState, KeyModifiers};
 
 /// Reads host events for ever and hands each to `send`, until that says stop or the terminal ends.
 pub fn read_all(mut send: impl FnMut(Msg) -> bool) {
@@ -65,6 +65,10 @@ fn key(event: &host::KeyEvent) -> Option<KeyEvent> {
         KeyCode::PageDown => Key::PageDown,
         KeyCode::Insert => Key::Insert,
         KeyCode::Delete => Key::Delete,
+        KeyCode::KeypadBegin => Key::KeypadBegin,
+        KeyCode::Menu => Key::Menu,
+        KeyCode::PrintScreen => Key::PrintScreen,
+        KeyCode::Pause => Key::Pause,
         _ => return None,
     };
     let phase = match event.kind {
@@ -72,7 +76,7 @@ fn key(event: &host::KeyEvent) -> Option<KeyEvent> {
         KeyEventKind::Repeat => KeyPhase::Repeat,
         KeyEventKind::Release => KeyPhase::Release,
     };
-    Some(KeyEvent { key, mods, phase })
+    Some(KeyEvent { key, mods, phase, is_keypad: event.state.contains(KeyEventState::KEYPAD) })
 }
 
 fn button(button: host::MouseButton) -> MouseButton {
@@ -113,5 +117,13 @@ mod tests {
         assert_eq!(typed(KeyCode::BackTab, KeyModifiers::SHIFT).key, Key::BackTab);
         assert!(typed(KeyCode::Null, KeyModifiers::NONE).mods.is_ctrl);
         assert!(key(&host::KeyEvent::new(KeyCode::CapsLock, KeyModifiers::NONE)).is_none());
+    }
+
+    #[test]
+    fn the_keypad_is_told_apart_where_the_host_tells() {
+        let pressed = host::KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+        assert!(!key(&pressed).unwrap().is_keypad);
+        let on_keypad = host::KeyEvent { state: KeyEventState::KEYPAD, ..pressed };
+        assert!(key(&on_keypad).unwrap().is_keypad);
     }
 }

@@ -338,11 +338,10 @@ fn mode_heading(keys: ModeKeys) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::input::KeyPhase;
     use crate::config::KeySetting;
 
     fn typed(key: Key, mods: Mods) -> KeyEvent {
-        KeyEvent { key, mods, phase: KeyPhase::Press }
+        KeyEvent::press(key, mods)
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! frame does not wait for it. What a person types meanwhile is passed on in order.
 
 use super::msg::Msg;
-use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
+use crate::base::input::{Key, KeyEvent, Mods};
 use crate::proto::screen::HostFacts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::{Duration, Instant};
@@ -143,7 +143,7 @@ impl Answers {
     }
 
     fn key(&mut self, key: Option<Key>, mods: Mods) {
-        self.typed.extend(key.map(|key| Msg::Key(KeyEvent { key, mods, phase: KeyPhase::Press })));
+        self.typed.extend(key.map(|key| Msg::Key(KeyEvent::press(key, mods))));
     }
 
     fn char(&mut self, c: char, is_alt: bool) {

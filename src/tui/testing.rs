@@ -6,7 +6,7 @@ use super::msg::{Cmd, Msg};
 use super::update::update;
 use crate::base::clock::Timestamp;
 use crate::base::id::TerminalId;
-use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
+use crate::base::input::{Key, KeyEvent, Mods};
 use crate::base::size::TermSize;
 use crate::config::Config;
 use crate::proto::event::Change;
@@ -236,14 +236,14 @@ impl Desk {
     pub fn keys(&mut self, chords: &str) {
         for chord in chords.split(' ') {
             let chord = super::keys::Chord::parse(chord).unwrap();
-            self.take(Msg::Key(KeyEvent { key: chord.key, mods: chord.mods, phase: KeyPhase::Press }));
+            self.take(Msg::Key(KeyEvent::press(chord.key, chord.mods)));
         }
     }
 
     /// Types text.
     pub fn text(&mut self, text: &str) {
         for c in text.chars() {
-            self.take(Msg::Key(KeyEvent { key: Key::Char(c), mods: Mods::NONE, phase: KeyPhase::Press }));
+            self.take(Msg::Key(KeyEvent::press(Key::Char(c), Mods::NONE)));
         }
     }
 

@@ -68,11 +68,11 @@ impl Typist {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::input::{Key, KeyEvent, KeyPhase, Mods};
+    use crate::base::input::{Key, KeyEvent, Mods};
 
     fn key(key: char, is_ctrl: bool) -> Msg {
         let mods = Mods { is_ctrl, ..Mods::NONE };
-        Msg::Key(KeyEvent { key: Key::Char(key), mods, phase: KeyPhase::Press })
+        Msg::Key(KeyEvent::press(Key::Char(key), mods))
     }
 
     #[test]

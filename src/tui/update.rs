@@ -366,7 +366,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
 
 fn send_prefix(model: &mut Model) -> Vec<Cmd> {
     let prefix = model.keys.prefix;
-    for_pane(model, KeyEvent { key: prefix.key, mods: prefix.mods, phase: KeyPhase::Press })
+    for_pane(model, KeyEvent::press(prefix.key, prefix.mods))
 }
 
 /// Pastes what was copied last into the focused program.
@@ -411,7 +411,7 @@ fn edit(model: &mut Model, beside: &TerminalId, path: Result<String, String>) ->
 /// For hosts that cannot say Shift+Enter (`terminal.md` 5.8).
 fn send_shift_enter(model: &mut Model) -> Vec<Cmd> {
     let mods = Mods { is_shift: true, ..Mods::NONE };
-    to_program(model, InputEvent::Key(KeyEvent { key: Key::Enter, mods, phase: KeyPhase::Press }))
+    to_program(model, InputEvent::Key(KeyEvent::press(Key::Enter, mods)))
 }
 
 /// Asks for a new shell beside the focused pane, or for one alone where there is none.

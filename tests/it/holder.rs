@@ -112,6 +112,24 @@ fn a_server_that_dies_before_it_took_the_kept_output_leaves_it_to_the_next() {
 }
 
 #[test]
+fn a_terminal_may_be_one_row_of_two_columns() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "stty size; read x; stty size; read x";
+    let spec = LaunchSpec { size: TermSize::clamped(1, 2), ..spec(dir.path(), script) };
+    holder::spawn(orca(), &spec).unwrap();
+    let link = Link::connect(&spec.socket).unwrap();
+    let mut seen = link.ring.clone();
+    read_until(&link, &mut seen, "1 2\r\n");
+    link.resize(TermSize::clamped(1, 3)).unwrap();
+    send_line(&link, "\r");
+    read_until(&link, &mut seen, "1 3\r\n");
+    send_line(&link, "\r");
+    until(|| link::recorded_end(dir.path()), || String::from("no end"));
+    Link::connect(&spec.socket).unwrap().collected().unwrap();
+    wait_until_gone(&spec.socket);
+}
+
+#[test]
 fn a_flood_without_a_server_never_blocks_the_child_and_keeps_the_newest() {
     let dir = tempfile::tempdir().unwrap();
     let spec = spec(dir.path(), "head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end");

@@ -13,19 +13,35 @@ pub(super) fn encode(event: &KeyEvent, modes: &InputModes) -> Vec<u8> {
     if event.phase == KeyPhase::Release && !flags.contains(KittyFlags::REPORT_EVENTS) {
         return Vec::new();
     }
-    match form(event.key) {
-        Some(form) => function_key(form, event, flags, modes),
-        None => text_key(event, flags, modes),
+    let is_escaped =
+        flags.contains(KittyFlags::DISAMBIGUATE) || flags.contains(KittyFlags::REPORT_ALL_AS_ESCAPES);
+    let keypad = keypad_code(event.key).filter(|_| event.is_keypad && is_escaped);
+    match (keypad, form(event.key)) {
+        (Some(code), _) => keypad_key(code, event, flags, modes),
+        (None, Some(form)) if is_escaped || !tail(event, flags).is_empty() => {
+            function_key(form, event, flags)
+        }
+        (None, Some(_)) => super::legacy::encode(event, modes),
+        (None, None) => text_key(event, flags, modes),
     }
 }
 
-fn function_key(form: Form, event: &KeyEvent, flags: KittyFlags, modes: &InputModes) -> Vec<u8> {
-    let tail = tail(event, flags);
-    let is_escaped =
-        flags.contains(KittyFlags::DISAMBIGUATE) || flags.contains(KittyFlags::REPORT_ALL_AS_ESCAPES);
-    if tail.is_empty() && !is_escaped {
-        return super::legacy::encode(event, modes);
+/// A key of the keypad: where it types nothing, it has a code of its own.
+fn keypad_key(code: u32, event: &KeyEvent, flags: KittyFlags, modes: &InputModes) -> Vec<u8> {
+    let is_all = flags.contains(KittyFlags::REPORT_ALL_AS_ESCAPES);
+    let types = matches!(event.key, Key::Char(_)) && modifier_bits(event.mods) & !1 == 0;
+    if types && !is_all {
+        let plain = InputModes { is_application_keypad: false, ..*modes };
+        return text_of(event).map_or_else(Vec::new, |_| super::legacy::encode(event, &plain));
     }
+    let text = text_of(event).filter(|_| is_all && flags.contains(KittyFlags::REPORT_TEXT));
+    let (tail, text) = (tail(event, flags), text.map(|text| format!(";{}", u32::from(text))));
+    let missing = if tail.is_empty() && text.is_some() { ";" } else { "" };
+    format!("\x1b[{code}{tail}{missing}{}u", text.unwrap_or_default()).into_bytes()
+}
+
+fn function_key(form: Form, event: &KeyEvent, flags: KittyFlags) -> Vec<u8> {
+    let tail = tail(event, flags);
     match form {
         // `CSI R` is a report of the cursor's position.
         Form::Letter('R') => format!("\x1b[13{tail}~"),
@@ -33,6 +49,7 @@ fn function_key(form: Form, event: &KeyEvent, flags: KittyFlags, modes: &InputMo
         Form::Letter(letter) => format!("\x1b[1{tail}{letter}"),
         Form::Tilde(number) => format!("\x1b[{number}{tail}~"),
         Form::HighFunction(n) => format!("\x1b[{}{tail}u", F13 + u32::from(n.saturating_sub(13))),
+        Form::Named(code, _) => format!("\x1b[{code}{tail}u"),
     }
     .into_bytes()
 }
@@ -83,6 +100,31 @@ pub(super) fn text_code(key: Key) -> Option<u32> {
         Key::Backspace => Some(127),
         Key::Esc => Some(27),
         _ => None,
+    }
+}
+
+/// The code of a key on the keypad.
+fn keypad_code(key: Key) -> Option<u32> {
+    const NAMED: [Key; 11] = [
+        Key::Left,
+        Key::Right,
+        Key::Up,
+        Key::Down,
+        Key::PageUp,
+        Key::PageDown,
+        Key::Home,
+        Key::End,
+        Key::Insert,
+        Key::Delete,
+        Key::KeypadBegin,
+    ];
+    match key {
+        Key::Char(c @ '0'..='9') => Some(57399 + u32::from(c) - u32::from('0')),
+        Key::Char(c) => {
+            (57409..).zip("./*-+\r=,".chars()).find(|(_, known)| *known == c).map(|(code, _)| code)
+        }
+        Key::Enter => Some(57414),
+        _ => (57417..).zip(NAMED).find(|(_, known)| *known == key).map(|(code, _)| code),
     }
 }
 

@@ -10,6 +10,10 @@ pub(super) fn encode(event: &KeyEvent, modes: &InputModes) -> Vec<u8> {
     if let Some(code) = other_key(event, modes.modify_other_keys) {
         return format!("\x1b[27;{};{code}~", modifier_bits(mods) + 1).into_bytes();
     }
+    let letter = application_letter(event.key).filter(|_| event.is_keypad && modes.is_application_keypad);
+    if let Some(letter) = letter.filter(|_| modifier_bits(mods) == 0) {
+        return format!("\x1bO{letter}").into_bytes();
+    }
     match event.key {
         Key::Char(c) => match control_byte(c).filter(|_| mods.is_ctrl) {
             Some(byte) => after_alt(mods, &[byte]),
@@ -39,13 +43,28 @@ fn function_key(form: Form, mods: Mods, modes: &InputModes) -> Vec<u8> {
         Form::Tilde(number) if m > 1 => format!("\x1b[{number};{m}~"),
         Form::Tilde(number) => format!("\x1b[{number}~"),
         Form::HighFunction(n) => {
-            let shifted = Mods { is_shift: true, ..mods };
-            return super::form(Key::F(n.saturating_sub(12)))
-                .map(|form| function_key(form, shifted, modes))
-                .unwrap_or_default();
+            let (low, mods) = match n.checked_sub(24) {
+                Some(low @ 1..) => (low, Mods { is_ctrl: true, ..mods }),
+                _ => (n.saturating_sub(12), Mods { is_shift: true, ..mods }),
+            };
+            let low = super::form(Key::F(low));
+            return low.map(|form| function_key(form, mods, modes)).unwrap_or_default();
         }
+        Form::Named(_, Some(number)) => return function_key(Form::Tilde(number), mods, modes),
+        Form::Named(_, None) => return Vec::new(),
     }
     .into_bytes()
+}
+
+/// What a key of the keypad sends after SS3 in application mode (DECKPAM). Its cursor keys are those of the
+/// main part, as in xterm.
+fn application_letter(key: Key) -> Option<char> {
+    match key {
+        Key::Enter => Some('M'),
+        Key::Char(c @ '0'..='9') => char::from_u32(u32::from('p') + u32::from(c) - u32::from('0')),
+        Key::Char(c) => "*+,-./=".find(c).and_then(|at| "jklmnoX".chars().nth(at)),
+        _ => None,
+    }
 }
 
 /// The code of a key that the program wants as a modified "other" key; None for all the rest.

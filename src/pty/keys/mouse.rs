@@ -2,7 +2,7 @@
 //!
 //! Shift belongs to orca (selection), so an event with Shift never reaches the program.
 
-use crate::base::input::{Key, KeyEvent, KeyPhase, Mods, MouseButton, MouseEvent, MouseKind};
+use crate::base::input::{Key, KeyEvent, Mods, MouseButton, MouseEvent, MouseKind};
 use crate::pty::modes::{InputModes, MouseEncoding, MouseMode};
 
 /// Arrow keys for each notch of the wheel.
@@ -36,7 +36,7 @@ pub(super) fn encode(event: &MouseEvent, modes: &InputModes) -> Vec<u8> {
         return Vec::new();
     }
     if let Some(key) = wheel_key(event.kind).filter(|_| wheel_target(modes) == Wheel::Arrows) {
-        let press = KeyEvent { key, mods: Mods::NONE, phase: KeyPhase::Press };
+        let press = KeyEvent::press(key, Mods::NONE);
         return super::key(&press, modes).repeat(ARROWS_PER_NOTCH);
     }
     if !is_wanted(event.kind, modes.mouse) {

@@ -2,15 +2,16 @@ use super::*;
 use crate::base::input::{MouseButton, MouseEvent, MouseKind};
 use crate::pty::modes::{KittyFlags, ModifyOtherKeys, MouseEncoding, MouseMode};
 
-/// `C-`, `A-`, `S-`, `W-` (super) in front of a character or a key's name.
+/// `C-`, `A-`, `S-`, `W-` (super), `KP-` (keypad) in front of a character or a key's name.
 fn parse(text: &str) -> KeyEvent {
-    let (mut mods, mut rest) = (Mods::NONE, text);
+    let (mut mods, mut rest, mut is_keypad) = (Mods::NONE, text, false);
     while let Some((prefix, after)) = rest.split_once('-').filter(|(_, after)| !after.is_empty()) {
         match prefix {
             "C" => mods.is_ctrl = true,
             "A" => mods.is_alt = true,
             "S" => mods.is_shift = true,
             "W" => mods.is_super = true,
+            "KP" => is_keypad = true,
             _ => break,
         }
         rest = after;
@@ -31,11 +32,15 @@ fn parse(text: &str) -> KeyEvent {
         "PageDown" => Key::PageDown,
         "Insert" => Key::Insert,
         "Delete" => Key::Delete,
+        "Begin" => Key::KeypadBegin,
+        "Menu" => Key::Menu,
+        "PrintScreen" => Key::PrintScreen,
+        "Pause" => Key::Pause,
         "Space" => Key::Char(' '),
         one if one.chars().count() == 1 => Key::Char(one.chars().next().unwrap()),
         function => Key::F(function.strip_prefix('F').unwrap().parse().unwrap()),
     };
-    KeyEvent { key, mods, phase: KeyPhase::Press }
+    KeyEvent { is_keypad, ..KeyEvent::press(key, mods) }
 }
 
 fn check(modes: &InputModes, table: &[(&str, &str)]) {
@@ -129,7 +134,13 @@ fn legacy_keys_are_xterms() {
             ("C-F12", "\x1b[24;5~"),
             ("F13", "\x1b[1;2P"),
             ("C-F24", "\x1b[24;6~"),
-            ("F25", ""),
+            ("F25", "\x1b[1;5P"),
+            ("S-F35", "\x1b[23;6~"),
+            ("F36", ""),
+            ("Menu", "\x1b[29~"),
+            ("C-Menu", "\x1b[29;5~"),
+            ("PrintScreen", ""),
+            ("Pause", ""),
         ],
     );
 }
@@ -385,4 +396,63 @@ fn focus_is_told_only_when_asked() {
     assert_eq!(focus(true, &asked), b"\x1b[I");
     assert_eq!(encode(&InputEvent::Focus(false), &asked), b"\x1b[O");
     assert_eq!(focus(true, &InputModes::default()), b"");
+}
+
+#[test]
+fn the_keypad_has_an_application_mode() {
+    let as_ever = [
+        ("KP-5", "5"),
+        ("KP-+", "+"),
+        ("KP-Enter", "\r"),
+        ("C-KP-5", "\x1d"),
+        ("KP-Left", "\x1b[D"),
+        ("KP-Begin", "\x1b[E"),
+        ("S-KP-Begin", "\x1b[1;2E"),
+        ("KP-Delete", "\x1b[3~"),
+    ];
+    check(&InputModes::default(), &as_ever);
+    let application = InputModes { is_application_keypad: true, ..InputModes::default() };
+    check(&application, &[("5", "5"), ("Enter", "\r"), ("C-KP-5", "\x1d"), ("KP-Left", "\x1b[D")]);
+    check(&application, &[("KP-x", "x"), ("A-KP-Enter", "\x1b\r")]);
+    let keys = "0123456789*+,-./=".chars().zip("pqrstuvwxyjklmnoX".chars());
+    for (key, letter) in keys {
+        check(&application, &[(&format!("KP-{key}"), &format!("\x1bO{letter}"))]);
+    }
+    check(&application, &[("KP-Enter", "\x1bOM")]);
+    let modes = InputModes { is_application_cursor: true, ..application };
+    check(&modes, &[("KP-Left", "\x1bOD"), ("KP-Begin", "\x1bOE")]);
+}
+
+#[test]
+fn kitty_has_codes_for_the_keypad_and_other_rare_keys() {
+    let rare = [
+        ("KP-Enter", "\x1b[57414u"),
+        ("C-KP-5", "\x1b[57404;5u"),
+        ("KP-Left", "\x1b[57417u"),
+        ("S-KP-PageDown", "\x1b[57422;2u"),
+        ("KP-Delete", "\x1b[57426u"),
+        ("KP-Begin", "\x1b[57427u"),
+        ("Menu", "\x1b[57363u"),
+        ("S-PrintScreen", "\x1b[57361;2u"),
+        ("Pause", "\x1b[57362u"),
+        ("F35", "\x1b[57398u"),
+        ("Left", "\x1b[D"),
+        ("Enter", "\r"),
+    ];
+    let application = InputModes { is_application_keypad: true, ..kitty(1) };
+    check(&kitty(1), &rare);
+    check(&application, &rare);
+    check(&kitty(1), &[("KP-0", "0"), ("KP-*", "*"), ("S-KP-5", "5")]);
+    check(&kitty(2), &[("KP-Enter", "\r"), ("KP-Left", "\x1b[D"), ("KP-0", "0")]);
+    let all: Vec<String> = "0123456789./*-+".chars().map(|c| format!("KP-{c}")).collect();
+    for (key, code) in all.iter().zip(57399..) {
+        check(&kitty(8), &[(key, &format!("\x1b[{code}u"))]);
+    }
+    check(&kitty(8), &[("KP-=", "\x1b[57415u"), ("KP-,", "\x1b[57416u"), ("KP-x", "\x1b[120u")]);
+    check(&kitty(24), &[("KP-7", "\x1b[57406;;55u"), ("S-KP-7", "\x1b[57406;2;55u")]);
+    check(&kitty(24), &[("C-KP-7", "\x1b[57406;5u"), ("KP-Enter", "\x1b[57414u")]);
+    let with = |name, phase| String::from_utf8(key(&KeyEvent { phase, ..parse(name) }, &kitty(3))).unwrap();
+    assert_eq!(with("KP-Enter", KeyPhase::Release), "\x1b[57414;1:3u");
+    assert_eq!(with("KP-Up", KeyPhase::Repeat), "\x1b[57419;1:2u");
+    assert_eq!(with("KP-5", KeyPhase::Release), "");
 }

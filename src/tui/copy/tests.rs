@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::grid::Run;
-use crate::base::input::{KeyEvent, KeyPhase};
+use crate::base::input::KeyEvent;
 use crate::base::size::TermSize;
 use crate::pty::term::{Term, TermConfig};
 use crate::tui::keys::Chord;
@@ -51,7 +51,7 @@ impl Desk {
     fn keys(&mut self, chords: &str) -> &mut Self {
         for chord in chords.split(' ') {
             let chord = Chord::parse(chord).unwrap();
-            let event = KeyEvent { key: chord.key, mods: chord.mods, phase: KeyPhase::Press };
+            let event = KeyEvent::press(chord.key, chord.mods);
             let turn = self.session.take(Input::Key(event));
             self.settle(turn);
         }
@@ -297,8 +297,7 @@ fn esc_drops_the_selection_first_and_waiting_keys_can_be_left() {
     let start =
         Start { n_rows: 4, n_cols: 9, keys: ModeKeys::Vi, exits_at_bottom: false, is_of_mouse: false };
     let (mut session, _) = Session::new(start, [], 1);
-    let event =
-        KeyEvent { key: crate::base::input::Key::Esc, mods: Default::default(), phase: KeyPhase::Press };
+    let event = KeyEvent::press(crate::base::input::Key::Esc, Default::default());
     assert_eq!(session.take(Input::Key(event)).wishes, [Wish::Leave]);
 }
 

@@ -2,6 +2,7 @@
 
 use crate::base::grid::{Attrs, Color as PaneColor, Cursor, CursorShape, Row, Style as PaneStyle};
 use crate::base::id::TerminalId;
+use crate::base::size::TermSize;
 use crate::base::text;
 use crate::model::terminal::TerminalLife;
 use crate::tui::action::Action;
@@ -183,7 +184,7 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     let is_running = row.life == TerminalLife::Running;
     if let Some(pane) = pane.filter(|pane| is_running && !pane.image.rows().is_empty()) {
         let (size, inside) = (pane.image.size(), model.inside(rect));
-        if (size.n_cols(), size.n_rows()) != (inside.width.max(2), inside.height.max(2)) {
+        if size != TermSize::clamped(inside.height, inside.width) {
             details.push(format!("sized {}×{} elsewhere", size.n_cols(), size.n_rows()));
         }
     }

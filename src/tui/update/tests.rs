@@ -400,11 +400,8 @@ fn a_paste_that_is_too_long_is_refused_and_any_other_fits_into_a_frame() {
 fn a_release_belongs_to_the_program_only() {
     let mut desk = Desk::team(120, 40);
     desk.cmds.clear();
-    desk.take(Msg::Key(KeyEvent {
-        key: Key::Char('b'),
-        mods: Mods { is_ctrl: true, ..Mods::NONE },
-        phase: KeyPhase::Release,
-    }));
+    let press = KeyEvent::press(Key::Char('b'), Mods { is_ctrl: true, ..Mods::NONE });
+    desk.take(Msg::Key(KeyEvent { phase: KeyPhase::Release, ..press }));
     assert!(!desk.model.is_prefix_on);
 }
 

@@ -70,6 +70,7 @@ impl Field {
             Key::Tab | Key::BackTab | Key::PageUp | Key::PageDown | Key::Insert | Key::F(_) => {
                 return Edit::Ignored;
             }
+            Key::KeypadBegin | Key::Menu | Key::PrintScreen | Key::Pause => return Edit::Ignored,
         }
         Edit::Taken
     }
@@ -173,10 +174,10 @@ impl Field {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::input::{KeyPhase, Mods};
+    use crate::base::input::Mods;
 
     fn press(field: &mut Field, key: Key, mods: Mods) -> Edit {
-        field.key(&KeyEvent { key, mods, phase: KeyPhase::Press })
+        field.key(&KeyEvent::press(key, mods))
     }
 
     fn typed(text: &str) -> Field {

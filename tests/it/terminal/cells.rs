@@ -1,7 +1,7 @@
 //! Styles, links and clusters come through the rows to a client.
 
 use super::fixtures;
-use orca::base::grid::{Attrs, Color, Row, Run, Shape, Underline};
+use orca::base::grid::{Attrs, Color, Row, Run, Shape, Style, Underline};
 use orca::base::size::TermSize;
 use orca::pty::row;
 use orca::pty::snapshot::{PaneImage, PaneRows, Patch};
@@ -192,6 +192,36 @@ fn more_styles_than_there_are_numbers_do_not_break_the_newest() {
         term.process(format!("\r\x1b]8;;https://a.b/{n}\x1b\\y").as_bytes());
     }
     assert_eq!(rows(&term)[0].link_at(0).unwrap().uri, "https://a.b/9999");
+}
+
+#[test]
+fn reverse_video_exchanges_the_colours_of_the_whole_screen_until_it_ends() {
+    let mut term = Term::new(TermSize::clamped(2, 6), TermConfig::default());
+    term.process(b"a\x1b[31mb\x1b[7mc\x1b[m\x1b[44m\x1b[X\x1b[m");
+    let before = [term.encoded_row(0), term.encoded_row(1)];
+    let generation = term.generation();
+    term.process(b"\x1b[?5h");
+    assert!(term.is_touched_since(1, generation), "each row is drawn anew");
+    let inverse = |fg, bg| Style { fg, bg, attrs: Attrs::INVERSE, ..Style::default() };
+    let (red, blue, default) = (Color::Indexed(1), Color::Indexed(4), Color::Default);
+    let looks: Vec<(String, Style)> = row::decode(&term.encoded_row(0))
+        .unwrap()
+        .runs
+        .iter()
+        .map(|run| (run.text.clone(), run.style))
+        .collect();
+    let expected = [
+        ("a", inverse(default, default)),
+        ("b", inverse(default, red)),
+        ("c", Style { bg: red, ..Style::default() }),
+        (" ", inverse(blue, default)),
+        ("  ", inverse(default, default)),
+    ];
+    assert_eq!(looks, expected.map(|(text, style)| (text.to_owned(), style)));
+    assert_eq!(row::decode(&term.encoded_row(1)).unwrap().width(), 6, "blanks too");
+    assert_eq!(term.screen_text(), ["abc", ""]);
+    term.process(b"\x1b[?5l");
+    assert_eq!([term.encoded_row(0), term.encoded_row(1)], before);
 }
 
 #[test]

@@ -79,7 +79,7 @@ fn begins_sequence(event: &KeyEvent) -> bool {
 }
 
 fn press(key: Key, mods: Mods) -> KeyEvent {
-    KeyEvent { key, mods, phase: KeyPhase::Press }
+    KeyEvent::press(key, mods)
 }
 
 /// Every key with every combination of Shift, Alt and Ctrl, as clients send them: with Shift a letter is a
@@ -129,9 +129,10 @@ fn all_keys() -> Vec<KeyEvent> {
 
 /// The name under which the program knows the key.
 fn name(event: &KeyEvent) -> String {
-    let KeyEvent { key, mods, .. } = event;
+    let KeyEvent { key, mods, is_keypad, .. } = event;
     let prefixes = [(mods.is_ctrl, "C-"), (mods.is_alt, "A-"), (mods.is_shift, "S-")];
     let prefixes: String = prefixes.iter().filter(|(is_on, _)| *is_on).map(|(_, prefix)| *prefix).collect();
+    let prefixes = format!("{prefixes}{}", if *is_keypad { "KP-" } else { "" });
     match key {
         Key::Char(' ') => format!("{prefixes}Space"),
         Key::Char(c) => format!("{prefixes}{}", c.to_lowercase()),
@@ -168,6 +169,33 @@ fn every_key_arrives_as_it_was_typed_as_far_as_the_protocol_goes() {
         insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
             insta::assert_snapshot!(format!("keys-{protocol}"), table);
         });
+    }
+}
+
+#[test]
+fn the_keypad_is_told_apart_in_kittys_protocol() {
+    let sandbox = Sandbox::new();
+    let all = all_keys().into_iter().filter(|event| match event.key {
+        Key::Char(c) => c.is_ascii_digit() || "./*-+=,".contains(c),
+        Key::F(_) | Key::Tab | Key::BackTab | Key::Backspace | Key::Esc => false,
+        _ => true,
+    });
+    let begin = (0..2).map(|bits| press(Key::KeypadBegin, Mods { is_shift: bits == 1, ..Mods::NONE }));
+    let rare = [Key::Menu, Key::PrintScreen, Key::Pause, Key::F(13), Key::F(35)];
+    let events: Vec<KeyEvent> = all
+        .chain(begin)
+        .map(|event| KeyEvent { is_keypad: true, ..event })
+        .chain(rare.map(|key| press(key, Mods::NONE)))
+        .collect();
+    for (protocol, setup, is_text_told) in
+        [("keypad-1", "\x1b=\x1b[>1u", false), ("keypad-15", "\x1b[>15u", true)]
+    {
+        let read = Typist::start(&sandbox, protocol, setup, Reads::Keys).type_all(&events);
+        for (event, read) in events.iter().zip(read) {
+            let is_text = matches!(event.key, Key::Char(_)) && !event.mods.is_ctrl && !event.mods.is_alt;
+            let is_keypad = event.is_keypad && (is_text_told || !is_text);
+            assert_eq!(read, name(&KeyEvent { is_keypad, ..*event }), "{protocol}: {event:?}");
+        }
     }
 }
 

@@ -226,6 +226,53 @@ fn storm() -> impl Strategy<Value = Vec<Gust>> {
     prop::collection::vec(part, 1..5)
 }
 
+/// What the fuzzer found once: each law holds for these too.
+#[test]
+fn what_was_found_once_stays_right() {
+    let size = TermSize::clamped;
+    for (first, output, more, then) in [
+        // The cursor waits behind a last column that is blank.
+        (size(2, 2), "👍🏽\n", "xy", size(3, 4)),
+        (size(2, 2), "👍🏽\n", "👍🏽", size(2, 3)),
+        (size(3, 4), "abcd\n", "xy", size(4, 6)),
+        (size(3, 4), "abcd\x1b[41m\n\n\n", "xy", size(3, 5)),
+        (size(3, 4), "abcd\x1b[2K", "xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b[1J", "xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b[?2J", "xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b[S", "xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b[44m\x1b[T", "xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b7\r\x1b[2Kx\x1b8", "xy", size(3, 2)),
+        (size(3, 4), "\x1b[2Habcd\x1bM", "xy", size(3, 2)),
+        // The saved cursor waits there, or counts from the region.
+        (size(3, 4), "abcd\x1b7\x1b[3H", "\x1b8xy", size(3, 2)),
+        (size(3, 4), "abcd\x1b7\x1b[2K", "\x1b[Habcd\x1b[3H\x1b8xy", size(3, 2)),
+        (size(3, 4), "\x1b[?6h\x1b[2;3H\x1b7\x1b[H\x1b[?6l", "\x1b8xy", size(4, 4)),
+        // What is repeated is not what was drawn again to put the cursor behind it.
+        (size(3, 4), "abcd\x1b[b\x1b[1;4Hx", "\x1b[b", size(4, 4)),
+        // The only row leaves the screen by wrapping.
+        (size(1, 2), "abcdefg", "hijk", size(2, 3)),
+        (size(1, 4), "abc日本語", "👍🏽👍🏽x👍🏽", size(1, 3)),
+        (size(1, 3), "ab☝", "\u{fe0f}☝🏽", size(1, 9)),
+        (size(3, 4), "abcdefghij\r\nklmnopqrs", "t", size(1, 2)),
+    ] {
+        let bytes = Bytes(output.as_bytes().to_vec());
+        let more = Bytes(more.as_bytes().to_vec());
+        let story = [
+            Step::Output(bytes.clone()),
+            Step::Rotate,
+            Step::Output(more.clone()),
+            Step::Kill,
+            Step::Resize(then),
+            Step::Rotate,
+            Step::Output(more.clone()),
+            Step::Kill,
+        ];
+        let at = format!("{first:?} {output:?} {more:?} {then:?}");
+        cut_anywhere(first, &[(bytes, Vec::new(), Some(then))]).expect(&at);
+        shown_to_everybody(first, &story).expect(&at);
+    }
+}
+
 proptest! {
     #![proptest_config(config(100))]
 

@@ -3,7 +3,7 @@
 
 use crate::support::sandbox::Sandbox;
 use crate::support::wait::until;
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyEventState, KeyModifiers};
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 
@@ -86,7 +86,8 @@ fn in_a_pane() {
     }
 }
 
-/// `C-`, `A-`, `S-` in front of a lower-case character or a key's name, and its phase where it is no press.
+/// `C-`, `A-`, `S-`, `KP-` in front of a lower-case character or a key's name, and its phase where it is no
+/// press.
 fn name_of(event: &KeyEvent) -> String {
     let mut mods = event.modifiers;
     let key = match event.code {
@@ -111,5 +112,6 @@ fn name_of(event: &KeyEvent) -> String {
         KeyEventKind::Repeat => ":repeat",
         KeyEventKind::Release => ":release",
     };
-    format!("{prefixes}{key}{phase}")
+    let keypad = if event.state.contains(KeyEventState::KEYPAD) { "KP-" } else { "" };
+    format!("{prefixes}{keypad}{key}{phase}")
 }

@@ -110,8 +110,16 @@ fn a_full_row_waits_at_its_last_column() {
     check("0123456789\x08a", "01234567a9", (1, 10));
     check("0123456789\x1b[Da", "01234567a9", (1, 10));
     check("0123456789\x1b[2Da", "0123456a89", (1, 9));
-    // As in tmux, a line feed alone goes on waiting; xterm gives it up.
-    check("0123456789\na", "0123456789//a", (3, 2));
+    // As in xterm, it waits in its own row and for what is not erased only; tmux goes on waiting.
+    check("0123456789\na", "0123456789/         a", (2, 10));
+    check("0123456789\x0ba", "0123456789/         a", (2, 10));
+    check("0123456789\x1bDa", "0123456789/         a", (2, 10));
+    check("\x1b[2H0123456789\x1bMa", "         a/0123456789", (1, 10));
+    check("0123456789\x1b[Ka", "0123456789/a", (2, 2));
+    check("0123456789\x1b[2Ka", "         a", (1, 10));
+    check("0123456789\x1b[1Ja", "         a", (1, 10));
+    check("0123456789\x1b[?2Ka", "         a", (1, 10));
+    check("0123456789\x1b7\x1b[2K\x1b8a", "         a", (1, 10));
     check("0123456789\x1b[A*", "012345678*", (1, 10));
     check("0123456789\x1b[C*", "012345678*", (1, 10));
     check("0123456789\x1b[X", "012345678", (1, 10));
@@ -224,6 +232,9 @@ fn the_cursor_is_saved_with_its_character_set_and_origin_mode() {
     check("\x0e\x1b)0\x1b7\x0f\x1b8q\x0fq", "─q", (1, 3));
     check("\x1b*0\x1bNqq", "─q", (1, 3));
     check("\x1b+0\x1bOqq", "─q", (1, 3));
+    check("\x1b-A\x0ei\x0fi", "éi", (1, 3));
+    check("\x1b.A\x1bNii", "éi", (1, 3));
+    check("\x1b/A\x1boi\x1b7\x0fi\x1b8\x1b[Ci", "éié", (1, 4));
 }
 
 #[test]

@@ -131,6 +131,18 @@ fn extreme_sizes_are_survived() {
 }
 
 #[test]
+fn one_row_of_two_columns_is_a_terminal_too() {
+    let mut term = term(1, 2, "abcde");
+    assert_eq!((term.size(), term.screen_text()), (TermSize::clamped(1, 2), vec![String::from("e")]));
+    term.process("日\r\nx\x1b[2;2Hy\x1bM\x1b[Tz".as_bytes());
+    assert_eq!((term.screen_text(), term.cursor().row, term.cursor().col), (vec![String::from(" z")], 0, 1));
+    assert_eq!(resized(&mut term, 4, 20), ["abcde日", " z"], "lines are whole where they had more room");
+    assert_eq!(resized(&mut term, 1, 2), [" z"]);
+    term.process(b"\x1b[6n\x1b[18t");
+    assert_eq!(term.take_replies(), b"\x1b[1;2R\x1b[8;1;2t");
+}
+
+#[test]
 fn the_last_column_wraps_on_the_next_character_only() {
     let mut term = term(4, 8, "xxxxxxxx\rY");
     assert_eq!(fixtures::text_of(&term), ["Yxxxxxxx"]);

@@ -190,7 +190,6 @@ pub fn forget(cx: &mut Cx<'_>, request_id: &str, refused_with: ErrorCode) -> Res
         refused_with,
         ErrorCode::OperationUnknown
             | ErrorCode::RequestMismatch
-            | ErrorCode::RuntimeError
             | ErrorCode::StoreDamaged
             | ErrorCode::StoreUnwritable
     );

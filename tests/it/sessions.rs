@@ -63,12 +63,15 @@ fn assert_silent(output: &Output) {
 
 #[test]
 fn what_an_agents_hook_reports_is_read_also_by_the_next_server() {
-    let report = format!("{} hook scribe < payload;", orca().display());
+    // As agents do it: again with each prompt, for a single report may come too early or take too long.
+    let report =
+        format!("(while [ ! -e enough ]; do {} hook scribe < payload; sleep 0.1; done) &", orca().display());
     let (sandbox, dispatch, _) = with_scribe(&report);
     let read = |sandbox: &Sandbox| read(sandbox, &dispatch);
     until(|| (read(&sandbox)["source"] == "transcript").then_some(()), || format!("{}", read(&sandbox)));
     let first = read(&sandbox);
     assert_eq!(first["sourceIdentity"], "claude:s-1", "{first}");
+    std::fs::write(sandbox.scratch().join("enough"), "").unwrap();
     sandbox.kill_server();
     assert_eq!(read(&sandbox)["transcript"], first["transcript"]);
     std::fs::remove_file(transcript(&sandbox)).unwrap();

@@ -244,14 +244,22 @@ impl Desk<'_> {
     fn restart(&mut self) -> u8 {
         // Agents whose calls wait come back the moment the old server is gone. None of them may start
         // the new one: it would live in that agent's environment.
+        let before = find::mark(self.client.place());
         let turn = match find::turn(self.client.place()) {
             Ok(turn) => turn,
             Err(error) => return fail_local(error, self.is_json, &mut self.out),
         };
         self.client.never_start();
+        let now = find::mark(self.client.place());
+        if now.is_some() && now != before && self.client.is_running() {
+            self.out.talk("orca: another command restarted the server meanwhile");
+            return self.status();
+        }
         if self.client.is_running() {
             match self.ask(&ServerStop { keep_terminals: true, force: false }) {
                 Ok(_) => {}
+                // A server that ends may take its answer along; whether it ended shows in a moment.
+                Err(response) if is_unavailable(&response) => {}
                 Err(response) => return print_failure(&response, self.is_json, &mut self.out),
             }
             if let Err(error) = self.wait_for_end() {
@@ -288,6 +296,10 @@ impl Desk<'_> {
         }
         0
     }
+}
+
+fn is_unavailable(response: &Response) -> bool {
+    response.error.as_ref().is_some_and(|error| error.code == ErrorCode::RuntimeUnavailable)
 }
 
 fn decode<T: DeserializeOwned>(response: &Response) -> Result<T, ErrorBody> {

@@ -12,7 +12,7 @@ use crate::proto::server::StartReport;
 use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -63,6 +63,19 @@ pub fn connect_running(place: &Place) -> std::io::Result<Connection> {
 pub fn is_locked(place: &Place) -> bool {
     let Ok(lock) = std::fs::File::open(place.dir.lock()) else { return false };
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
+}
+
+/// What tells the server that listens now from every other one that did or will: its socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    inode: u64,
+    made_at: (i64, i64),
+}
+
+/// The mark of the server that listens now; None where there is none.
+pub fn mark(place: &Place) -> Option<Mark> {
+    let socket = std::fs::symlink_metadata(place.dir.socket()).ok()?;
+    Some(Mark { inode: socket.ino(), made_at: (socket.ctime(), socket.ctime_nsec()) })
 }
 
 /// Connects to the server, after starting it where there is none.

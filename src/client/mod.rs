@@ -12,7 +12,7 @@ use crate::base::code::ErrorCode;
 use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
-use crate::proto::screen::{ClientFrame, ServerFrame};
+use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
 use crate::proto::spool::{Queued, is_carried, is_kept};
 use crate::proto::{AnyCall, CallKind};
 use find::Place;
@@ -138,6 +138,11 @@ impl Client {
                     self.connection = Some(connection);
                     return Ok(response);
                 }
+                // Stopping it was a decision, and coming back would start it again.
+                Err(error) if error.kind() == STOPPED_KIND => {
+                    let error = self.stopped(request);
+                    return Err(Broken { error, was_sent: true, written: None });
+                }
                 Err(error) if is_pause(&error) => {
                     reason = Some(format!("it said nothing for {} s", silence.as_secs()));
                     // One that hangs would only be asked in vain again.
@@ -240,11 +245,22 @@ impl Client {
         words.join(" ")
     }
 
+    /// What the caller of an open call is told when somebody stopped the server: what it waits for is kept
+    /// under its request id, and the same request goes on with the next server.
+    fn stopped(&self, request: &Request) -> ErrorBody {
+        let id = request.request_id.as_deref().unwrap_or(&request.id);
+        let error = find::unavailable(&self.place, "somebody stopped it while this call was open")
+            .next_step("orca server start");
+        match is_mutation(request) {
+            true => error.with("orchestrationRequestId", id).next_step(self.repeated(id)),
+            false => error.next_step(self.command()),
+        }
+    }
+
     /// What the caller is told when nobody knows whether the request took effect (contract 10); one that
     /// changes nothing is simply asked again.
     fn lost(&self, request: &Request, reason: &str) -> ErrorBody {
-        let call = AnyCall::decode(&request.method, request.params.clone());
-        if !call.is_ok_and(|call| call.kind() == CallKind::Mutation) {
+        if !is_mutation(request) {
             return find::unavailable(&self.place, &format!("the connection broke ({reason})"))
                 .next_step(self.command());
         }
@@ -270,6 +286,14 @@ pub fn ask_running(place: &Place, request: Request, patience: Duration) -> std::
     let mut ticker = Ticker { began: now, told: now, every: patience, on_keepalive: &mut |_| () };
     exchange(&mut connection, &request, patience, &mut ticker)
 }
+
+fn is_mutation(request: &Request) -> bool {
+    let call = AnyCall::decode(&request.method, request.params.clone());
+    call.is_ok_and(|call| call.kind() == CallKind::Mutation)
+}
+
+/// How [`exchange`] says that the server was stopped for good; the system gives no such error here.
+const STOPPED_KIND: ErrorKind = ErrorKind::NotConnected;
 
 /// Why there is no connection.
 enum NoConnection {
@@ -315,6 +339,10 @@ fn exchange(
         ticker.tick();
         match frame {
             Ok(ServerFrame::Response(response)) if response.id == request.id => return Ok(response),
+            Ok(ServerFrame::Closing { reason }) => {
+                let is_stopped = reason == STOPPED;
+                return Err(if is_stopped { STOPPED_KIND } else { ErrorKind::ConnectionAborted }.into());
+            }
             Ok(
                 ServerFrame::Keepalive { .. }
                 | ServerFrame::Response(_)
@@ -324,8 +352,7 @@ fn exchange(
                 | ServerFrame::Found { .. }
                 | ServerFrame::Clipboard { .. }
                 | ServerFrame::Notice { .. }
-                | ServerFrame::Focus { .. }
-                | ServerFrame::Closing { .. },
+                | ServerFrame::Focus { .. },
             ) => heard = Instant::now(),
             Err(error) => {
                 if !is_pause(&error) || heard.elapsed() >= silence {

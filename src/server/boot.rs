@@ -14,7 +14,7 @@ use crate::store::Store;
 use rustix::fs::FlockOperation;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 
@@ -82,8 +82,18 @@ fn detach(dir: &StateDir) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Whether the state directory is still the one whose lock this is. One that was removed or moved away may
+/// have another server in its place by now.
+pub fn is_in_place(dir: &StateDir, lock: &File) -> bool {
+    match (std::fs::metadata(dir.lock()), lock.metadata()) {
+        (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
+        (Err(error), _) => error.kind() != std::io::ErrorKind::NotFound,
+        (Ok(_), Err(_)) => true,
+    }
+}
+
 /// The lock is ours, so whatever lies at the socket's place is left over from a dead server.
-fn listen(dir: &StateDir) -> std::io::Result<UnixListener> {
+pub fn listen(dir: &StateDir) -> std::io::Result<UnixListener> {
     let path = dir.socket();
     match std::fs::remove_file(&path) {
         Ok(()) => log(format_args!("removed the socket of a server that was killed")),

@@ -83,6 +83,8 @@ pub enum Command {
         stop: ServerStop,
         reply: Reply,
     },
+    /// The state directory is not there any more.
+    Displaced,
 }
 
 impl Command {

@@ -20,7 +20,7 @@ use crate::proto::envelope::{CONTRACT_VERSION, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::frame::{Decoder, Frame, FrameKind};
 use crate::proto::hook::HookReport;
-use crate::proto::screen::{Attach, ClientFrame, ServerFrame};
+use crate::proto::screen::{Attach, ClientFrame, STOPPED, ServerFrame};
 use crate::proto::server::HostCall;
 use crate::proto::{AnyCall, Call as _};
 use crate::pty::event::TermEvent;
@@ -40,8 +40,18 @@ const KEEPALIVE: Duration = Duration::from_secs(5);
 /// How long the last bytes to a client may take.
 const FAREWELL: Duration = Duration::from_secs(1);
 
+/// Whether the server goes, and whether whoever waits here should come back to another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closing {
+    NotYet,
+    /// The next server goes on with what waits.
+    ForTheNext,
+    /// A person stopped it; nobody is to start another one just to wait on.
+    ForGood,
+}
+
 /// Serves a client until it goes, or until `closing` says that the server does.
-pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Receiver<bool>) {
+pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Receiver<Closing>) {
     let Some(peer) = stream.peer_cred().or_log("ask who connects") else { return };
     if peer.uid() != host.uid {
         log(format_args!("a process of user {} was turned away", peer.uid()));
@@ -64,7 +74,13 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     loop {
         let frame = tokio::select! {
             frame = next_frame(&read, &mut decoder) => frame,
-            _ = closing.changed() => break,
+            _ = closing.changed() => {
+                if *closing.borrow() == Closing::ForGood {
+                    // A client that has gone needs no word.
+                    client.send(&ServerFrame::Closing { reason: STOPPED.to_owned() }).await.unwrap_or_default();
+                }
+                break;
+            }
             Some(done) = client.jobs.join_next(), if !client.jobs.is_empty() => match done.or_log("serve a call") {
                 Some(()) => continue,
                 // Its caller would wait for ever; without the connection it asks what became of it.

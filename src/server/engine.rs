@@ -34,7 +34,6 @@ use crate::ops::mail::spooled;
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
-use crate::proto::server::ServerStop;
 use crate::proto::{AnyCall, CallKind};
 use crate::store::Store;
 use crate::store::tx::Tx;
@@ -60,7 +59,7 @@ pub struct Engine {
     hub: Hub,
     waits: Waits,
     watch: watch::Watch,
-    stopping: Option<(ServerStop, Reply)>,
+    stopping: Option<(Ended, Option<Reply>)>,
 }
 
 /// Why the engine's loop ended.
@@ -70,6 +69,8 @@ pub enum Ended {
     Stopped,
     /// It was asked to; terminals go on.
     Restarting,
+    /// Its state directory was removed or moved, so nobody finds it there any more.
+    Displaced,
     /// The disk refused a commit.
     Failed,
 }
@@ -159,9 +160,9 @@ impl Engine {
             if self.finish(batch).is_none() {
                 return self.end(Ended::Failed);
             }
-            if let Some((stop, reply)) = self.stopping.take() {
-                let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
-                drop(reply.send(Ok(Value::Null)));
+            if let Some((ended, reply)) = self.stopping.take() {
+                // Whoever asked may have left.
+                drop(reply.map(|reply| reply.send(Ok(Value::Null))));
                 return self.end(ended);
             }
         }
@@ -224,7 +225,11 @@ impl Engine {
             }
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
-            Command::Stop { stop, reply } => self.stopping = Some((stop, reply)),
+            Command::Stop { stop, reply } => {
+                let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
+                self.stopping = Some((ended, Some(reply)));
+            }
+            Command::Displaced => self.stopping = Some((Ended::Displaced, None)),
         }
     }
 
@@ -558,7 +563,8 @@ impl Engine {
 
     fn end(mut self, ended: Ended) -> Ended {
         let reason = match ended {
-            Ended::Stopped => STOPPED,
+            // A screen that came back would start a server in a place that was done away with.
+            Ended::Stopped | Ended::Displaced => STOPPED,
             Ended::Restarting => "restart",
             Ended::Failed => "the disk refused to store anything",
         };

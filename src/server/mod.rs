@@ -40,11 +40,13 @@ use crate::config::env::Environment;
 use crate::git::name::{BranchPrefix, Layout};
 use crate::proto::error::ErrorBody;
 use boot::Booted;
-use command::INBOX;
+use command::{Command, INBOX};
+use conn::Closing;
 use effects::{Effects, WorktreePlaces};
 use engine::{Ended, Engine};
 use host::Host;
 use spool::Spool;
+use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
 use terminals::Terminals;
@@ -55,6 +57,8 @@ use tokio::task::JoinSet;
 
 /// How long clients may take to hear the last of a server that ends.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How often the server makes sure that it can be found.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Runs a server until it is told to end. Gives the exit code.
 ///
@@ -131,25 +135,47 @@ fn serve(
     let state_dir = dir.root().display().to_string();
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
-    let end = runtime.block_on(accept(host, listener, engine_ended));
+    let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock }));
     log(format_args!("the server ends: {end:?}"));
-    std::fs::remove_file(dir.socket()).or_log("remove the socket");
+    if boot::is_in_place(dir, &lock) {
+        std::fs::remove_file(dir.socket()).or_log("remove the socket");
+    }
     drop(lock);
     // Blocking jobs that still run have nobody to tell.
     runtime.shutdown_background();
     Ok(())
 }
 
-/// Serves clients until the engine ends or a signal comes.
+/// Where the server stands, and what says that it does.
+struct Stand<'a> {
+    dir: &'a StateDir,
+    lock: &'a File,
+}
+
+impl Stand<'_> {
+    /// Listens anew where somebody tidied the socket away.
+    fn listen_again(&self) -> Option<UnixListener> {
+        if self.dir.socket().symlink_metadata().is_ok() {
+            return None;
+        }
+        log(format_args!("the socket was removed; another one takes its place"));
+        let listener = boot::listen(self.dir).or_log("listen again")?;
+        UnixListener::from_std(listener).or_log("listen again")
+    }
+}
+
+/// Serves clients until the engine ends, a signal comes or the state directory goes.
 async fn accept(
     host: Arc<Host>,
     listener: std::os::unix::net::UnixListener,
     mut engine_ended: oneshot::Receiver<Ended>,
+    stand: Stand<'_>,
 ) -> Option<Ended> {
-    let listener = UnixListener::from_std(listener).or_log("listen")?;
+    let mut listener = UnixListener::from_std(listener).or_log("listen")?;
+    let mut look = tokio::time::interval(LOOK_EVERY);
     let mut terminate = signal(SignalKind::terminate()).or_log("hear signals")?;
     let mut interrupt = signal(SignalKind::interrupt()).or_log("hear signals")?;
-    let (closing, is_closing) = watch::channel(false);
+    let (closing, is_closing) = watch::channel(Closing::NotYet);
     let mut clients = JoinSet::new();
     let ended = loop {
         tokio::select! {
@@ -164,14 +190,26 @@ async fn accept(
                 }
             },
             ended = &mut engine_ended => break ended.ok(),
+            _ = look.tick() => {
+                if !boot::is_in_place(stand.dir, stand.lock) {
+                    // It ends as soon as the engine has room for the word; full, it is asked again.
+                    host.inbox.try_send(Command::Displaced).or_log("leave a place that is gone");
+                } else if let Some(again) = stand.listen_again() {
+                    listener = again;
+                }
+            }
             _ = terminate.recv() => break Some(Ended::Restarting),
             _ = interrupt.recv() => break Some(Ended::Restarting),
             Some(_) = clients.join_next(), if !clients.is_empty() => {}
         }
     };
     drop(listener);
+    let closed = match ended {
+        Some(Ended::Stopped | Ended::Displaced) => Closing::ForGood,
+        Some(Ended::Restarting | Ended::Failed) | None => Closing::ForTheNext,
+    };
     // Every client holds a receiver; with none left nobody needs to know.
-    closing.send_replace(true);
+    closing.send_replace(closed);
     let drained = async { while clients.join_next().await.is_some() {} };
     tokio::time::timeout(DRAIN, drained).await.or_log("clients did not leave in time");
     ended

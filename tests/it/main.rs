@@ -12,6 +12,7 @@ mod lifecycle;
 mod mail;
 mod model;
 mod nudge;
+mod places;
 mod races;
 mod reference;
 mod rig;

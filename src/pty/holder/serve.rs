@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::Duration;
 
@@ -54,8 +55,8 @@ struct Server {
 pub(super) struct Holder {
     spec: LaunchSpec,
     listener: UnixListener,
-    /// Held for as long as this process lives.
-    _lock: File,
+    /// Held for as long as this process lives; a file in the terminal's folder.
+    lock: File,
     master: OwnedFd,
     /// False once reading it said that no process has the other side any more.
     is_master_open: bool,
@@ -88,7 +89,7 @@ impl Holder {
         Self {
             spec,
             listener,
-            _lock: lock,
+            lock,
             master,
             is_master_open: true,
             ended,
@@ -100,9 +101,10 @@ impl Holder {
         }
     }
 
-    /// Serves until the end was collected and a kill under way is done.
+    /// Serves until the end was collected and a kill under way is done, or until no server can ever come:
+    /// then the terminal is hung up, as any other whose window is gone.
     pub fn serve(&mut self) {
-        while !self.is_collected || self.kill.is_some() {
+        while (!self.is_collected || self.kill.is_some()) && !self.is_forgotten() {
             let ready = self.wait();
             if ready.is_ended && self.hello.end.is_none() {
                 self.take_end();
@@ -252,6 +254,11 @@ impl Holder {
             // Of one that is gone the last words are still to be heard, and then that it is gone.
             drop(server.stream.write_all(&wire::encode(message)));
         }
+    }
+
+    /// The state directory was removed, and no server is there that came before.
+    fn is_forgotten(&self) -> bool {
+        self.server.is_none() && self.lock.metadata().is_ok_and(|file| file.nlink() == 0)
     }
 
     /// Makes the socket again if somebody tidied it away; nobody could find the terminal otherwise.

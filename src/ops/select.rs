@@ -30,7 +30,6 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
         "id" | "worktree" => worktree.id == value,
         "folder" => folders.contains(&worktree.repo_id),
         "path" => worktree.path == value.trim_end_matches('/'),
-        "branch" => worktree.branch.as_deref() == Some(value),
         "name" => worktree.display_name == value,
         "issue" => value.parse().is_ok_and(|issue: u64| worktree.linked_issue == Some(issue)),
         _ => false,
@@ -41,7 +40,10 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
             text::cut_chars(&text::one_line(selector), 80)
         )));
     }
-    let mut found: Vec<Worktree> = all.into_iter().filter(is_match).collect();
+    let mut found: Vec<Worktree> = match kind {
+        "branch" => on_branch(cx, all, value),
+        _ => all.into_iter().filter(is_match).collect(),
+    };
     if found.len() > 1 {
         let candidates: Vec<String> = found.iter().map(|worktree| format!("id:{}", worktree.id)).collect();
         return Err(refuse(
@@ -56,6 +58,19 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
         .into());
     }
     found.pop().ok_or_else(|| not_found("worktree", selector, "orca worktree list --json"))
+}
+
+/// The worktrees on a branch. Git has the last word: a branch may have been renamed or another one checked
+/// out since its worktree was registered. Those whose row says so are asked first, as asking reads files.
+fn on_branch(cx: &Cx<'_>, all: Vec<Worktree>, branch: &str) -> Vec<Worktree> {
+    let is_there = |worktree: &Worktree| match cx.world.branch(&worktree.path) {
+        Some(now) => now == branch,
+        None => worktree.branch.as_deref() == Some(branch),
+    };
+    let (known, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|worktree| worktree.branch.as_deref() == Some(branch));
+    let found: Vec<Worktree> = known.into_iter().filter(is_there).collect();
+    if found.is_empty() { others.into_iter().filter(is_there).collect() } else { found }
 }
 
 /// A workspace id (contract 1.4) without the `worktree:` or `folder:` before it.

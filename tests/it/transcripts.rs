@@ -21,6 +21,7 @@
 //! > repo /other         command lines come from this repository, `> folder /notes` from a plain folder
 //! > script npm ci      the orca.yaml of every commit has this setup script from now on
 //! > tab dev #0a8 npm run dev   … and this tab, with its colour and, where there is one, its command
+//! > branch /trees/fix new     this folder is on that branch by now
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > full-ledger         ten thousand requests of somebody are open
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
@@ -165,6 +166,11 @@ fn direct(world: &mut World, order: &str) -> String {
                 is_git: verb == "repo",
                 branch: (verb == "repo").then(|| String::from("main")),
             };
+            String::new()
+        }
+        "branch" => {
+            let (folder, branch) = rest.split_once(' ').unwrap();
+            world.living.branches.insert(folder.to_owned(), branch.to_owned());
             String::new()
         }
         "exit" => {

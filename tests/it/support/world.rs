@@ -58,6 +58,8 @@ pub struct SetWorld {
     pub missing: Vec<String>,
     /// The branch of every folder, where it is another than its row says.
     pub branch: Option<String>,
+    /// The branches of some folders, before that.
+    pub branches: BTreeMap<String, String>,
     pub live: BTreeMap<TerminalId, LiveFacts>,
     pub output: BTreeMap<TerminalId, OutputPage>,
     /// What git says to the next wish for a worktree.
@@ -74,8 +76,8 @@ impl Living for SetWorld {
     fn missing_files(&self, _root: &str, files: &[String]) -> Vec<String> {
         files.iter().filter(|file| self.missing.contains(file)).cloned().collect()
     }
-    fn branch(&self, _folder: &str) -> Option<String> {
-        self.branch.clone()
+    fn branch(&self, folder: &str) -> Option<String> {
+        self.branches.get(folder).or(self.branch.as_ref()).cloned()
     }
     fn live(&self, terminal: &TerminalId) -> Option<LiveFacts> {
         self.live.get(terminal).cloned()

@@ -45,10 +45,16 @@ pub struct ProcessEnd {
     pub exit_code: Option<i32>,
     pub signal: Option<i32>,
     pub at: Timestamp,
+    /// Who had it ended, where it did not end by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_by: Option<String>,
 }
 
 impl std::fmt::Display for ProcessEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(by) = &self.closed_by {
+            return write!(f, "closed by {by}");
+        }
         match (self.exit_code, self.signal) {
             (_, Some(signal)) => write!(f, "killed by signal {signal}"),
             (Some(code), None) => write!(f, "exited with status {code}"),
@@ -99,6 +105,9 @@ pub struct Terminal {
     pub incarnation: IncarnationId,
     pub pid: Option<u32>,
     pub end: Option<ProcessEnd>,
+    /// Who wants its process to end; from then on its end is their doing.
+    #[serde(default)]
+    pub closed_by: Option<String>,
     /// The Run and the Dispatch it was made for.
     pub run_id: Option<RunId>,
     pub dispatch_id: Option<DispatchId>,

@@ -186,6 +186,7 @@ fn close_outcome(
 ) -> Result<(), OpError> {
     let message = match outcome {
         Outcome::Failed { code, message } if code == ErrorCode::ArchiveFailed.as_str() => {
+            terminal::close::forget_caller(cx, id)?;
             return match &open.dispatch_id {
                 Some(dispatch) => release::archive_failed(cx, dispatch, &message),
                 None => Ok(()),
@@ -193,14 +194,17 @@ fn close_outcome(
         }
         Outcome::TerminalClosed { end, archive } => {
             let mut terminal = caller::named_terminal(cx, id.as_str())?;
-            terminal.end = terminal.end.or(end);
+            if terminal.end.is_none() {
+                terminal.end = end.map(|end| ProcessEnd { closed_by: terminal.closed_by.clone(), ..end });
+            }
             terminal.life = TerminalLife::Closed;
             cx.tx.put(&terminal)?;
             cx.emit(fact(EventKind::TerminalClosed, "closed; its output is kept", &terminal))?;
             if let Some(dispatch) = &open.dispatch_id {
                 return end::terminal_closed(cx, dispatch, &archive);
             }
-            return lose_active(cx, &terminal, "its terminal was closed");
+            let by = terminal.closed_by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+            return lose_active(cx, &terminal, &format!("its terminal was closed{by}"));
         }
         Outcome::Failed { message, .. } | Outcome::Unknown { message } => message,
         other => return Err(OpError::Bug(format!("a close ended as {other:?}"))),
@@ -218,8 +222,13 @@ pub fn process_ended(cx: &mut Cx<'_>, id: &TerminalId, ended: ProcessEnd) -> Res
     if terminal.end.is_some() {
         return Ok(());
     }
+    let ended = ProcessEnd { closed_by: terminal.closed_by.clone(), ..ended };
     let words = ended.to_string();
-    let reason = format!("the agent {}{words}", if ended.signal.is_some() { "was " } else { "" });
+    let reason = match (&ended.closed_by, ended.signal) {
+        (Some(_), _) => format!("its terminal was {words}"),
+        (None, Some(_)) => format!("the agent was {words}"),
+        (None, None) => format!("the agent {words}"),
+    };
     terminal.end = Some(ended);
     if terminal::is_alive(&terminal) {
         terminal.life = TerminalLife::Exited;

@@ -252,7 +252,7 @@ pub fn terminal_ended(cx: &mut Cx<'_>, terminal: &Terminal, how: &str) -> Result
     };
     if is_well {
         // Its output stays readable; a failed one stays on the screen.
-        cx.request(Effect::close(terminal.id.clone()), None, None)?;
+        terminal::close::request(cx, &terminal.id, None)?;
     }
     ended(cx, setup, Some(how))
 }
@@ -325,7 +325,7 @@ pub fn withdraw(cx: &mut Cx<'_>, worker: &Worker) -> Result<(), OpError> {
         None => None,
     };
     if let Some(terminal) = running {
-        cx.request(Effect::close(terminal.id), None, None)?;
+        terminal::close::request(cx, &terminal.id, None)?;
     }
     Ok(())
 }

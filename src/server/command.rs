@@ -78,6 +78,10 @@ pub enum Command {
     Resync {
         subscriber: u64,
     },
+    /// The processes of all terminals are about to be ended; the answer comes when that is on disk.
+    EndAll {
+        reply: Reply,
+    },
     /// The server is asked to end.
     Stop {
         stop: ServerStop,
@@ -90,9 +94,13 @@ pub enum Command {
 impl Command {
     /// The end of a terminal's process, as its holder told it.
     pub fn ended(terminal: &TerminalId, end: ChildEnd) -> Self {
-        let end = ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at };
-        Self::ProcessEnded { terminal: terminal.clone(), end }
+        Self::ProcessEnded { terminal: terminal.clone(), end: process_end(end) }
     }
+}
+
+/// An end as a holder told it; whose doing it was is in the rows.
+pub fn process_end(end: ChildEnd) -> ProcessEnd {
+    ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at, closed_by: None }
 }
 
 /// The way to the engine.

@@ -31,6 +31,7 @@ use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::{OpError, store_body};
 use crate::ops::invariants;
 use crate::ops::mail::spooled;
+use crate::ops::terminal::close;
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
@@ -225,6 +226,10 @@ impl Engine {
             }
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
+            Command::EndAll { reply } => {
+                self.note(batch, "note that everything is to end", close::all_by_stop);
+                batch.replies.push((reply, Ok(Value::Null)));
+            }
             Command::Stop { stop, reply } => {
                 let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
                 self.stopping = Some((ended, Some(reply)));

@@ -98,6 +98,9 @@ impl Host {
             .next_step("orca server restart")));
         }
         if !stop.keep_terminals {
+            let (reply, noted) = oneshot::channel();
+            self.inbox.send(Command::EndAll { reply }).await.ok()?;
+            noted.await.ok()?.ok()?;
             Arc::clone(&self.terminals).end_all().await;
         }
         let n_kept = if stop.keep_terminals { running.len() } else { 0 };

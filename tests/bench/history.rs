@@ -173,6 +173,7 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         incarnation,
         pid: Some(1),
         end: None,
+        closed_by: None,
         run_id: Some(run_id(run)),
         dispatch_id: Some(id),
         created_at: at(run, task),

@@ -122,3 +122,14 @@ fn twenty_restarts_at_once_all_succeed() {
     }
     assert_eq!(sandbox.terminal(&terminal)["life"], "running");
 }
+
+#[test]
+fn an_attempt_that_a_stop_ended_says_so() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "Stop"]);
+    let start = ["orchestration", "worker-start", "--spec", "Work", "--agent", "quiet"];
+    let task = sandbox.ask(&start)["taskId"].as_str().unwrap().to_owned();
+    sandbox.ask(&["server", "stop", "--force"]);
+    let shown = sandbox.ask(&["orchestration", "dispatch-show", "--task", &task]);
+    assert_eq!(shown["dispatch"]["last_failure"], "its terminal was closed by orca server stop", "{shown}");
+}

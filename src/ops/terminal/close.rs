@@ -3,7 +3,7 @@
 
 use super::is_alive;
 use crate::base::code::ErrorCode;
-use crate::base::id::TerminalId;
+use crate::base::id::{DispatchId, EffectId, TerminalId};
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
@@ -77,6 +77,47 @@ fn root_of(cx: &Cx<'_>, terminal: &Terminal) -> Result<TerminalId, OpError> {
     Ok(root)
 }
 
+/// Requests the end of a terminal's process, which is the doing of whoever asks.
+pub fn request(
+    cx: &mut Cx<'_>,
+    id: &TerminalId,
+    dispatch: Option<DispatchId>,
+) -> Result<EffectId, OpError> {
+    note_caller(cx, id)?;
+    cx.request(Effect::close(id.clone()), dispatch, None)
+}
+
+/// From now on the end of a terminal's process is the doing of whoever calls.
+pub fn note_caller(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
+    let by = cx.by.clone();
+    note_closing(cx, id, &by)
+}
+
+/// The process was not ended after all.
+pub fn forget_caller(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
+    let Some(mut kept) = cx.tx.get::<Terminal>(id.as_str())?.filter(is_alive) else { return Ok(()) };
+    kept.closed_by = None;
+    Ok(cx.tx.put(&kept)?)
+}
+
+/// Every process is to end, because the server is stopped.
+pub fn all_by_stop(cx: &mut Cx<'_>) -> Result<(), OpError> {
+    for terminal in cx.tx.list::<Terminal>("live", "", usize::MAX)? {
+        note_closing(cx, &terminal.id, "orca server stop")?;
+    }
+    Ok(())
+}
+
+/// Remembers who wants a process to end; the first one to ask counts.
+fn note_closing(cx: &mut Cx<'_>, id: &TerminalId, by: &str) -> Result<(), OpError> {
+    let asked = cx.tx.get::<Terminal>(id.as_str())?;
+    let Some(mut terminal) = asked.filter(|terminal| is_alive(terminal) && terminal.closed_by.is_none()) else {
+        return Ok(());
+    };
+    terminal.closed_by = Some(by.to_owned());
+    Ok(cx.tx.put(&terminal)?)
+}
+
 fn end(cx: &mut Cx<'_>, verb: &str, mode: &str, terminals: Vec<Terminal>) -> Result<Answer, OpError> {
     let mut handles = Vec::new();
     let mut effects = Vec::new();
@@ -84,7 +125,7 @@ fn end(cx: &mut Cx<'_>, verb: &str, mode: &str, terminals: Vec<Terminal>) -> Res
     let is_meant = |terminal: &Terminal| is_alive(terminal) || (mode != "worktree" && is_left(terminal));
     for terminal in terminals.into_iter().filter(is_meant) {
         handles.push(terminal.id.clone());
-        effects.push(cx.request(Effect::close(terminal.id), None, None)?);
+        effects.push(request(cx, &terminal.id, None)?);
     }
     let Some(effect) = effects.last().cloned() else {
         return report(

@@ -89,6 +89,7 @@ fn add_in(
         incarnation: IncarnationId::new(cx.ids),
         pid: None,
         end: None,
+        closed_by: None,
         run_id: new.run_id,
         dispatch_id: None,
         created_at: cx.now,

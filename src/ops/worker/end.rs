@@ -56,7 +56,7 @@ pub fn stop(cx: &mut Cx<'_>, call: WorkerStop) -> Result<Answer, OpError> {
     let terminal = terminal_of(cx, &worker)?.filter(terminal::is_alive);
     match terminal {
         Some(terminal) => {
-            cx.request(Effect::close(terminal.id), Some(dispatch.id.clone()), None)?;
+            terminal::close::request(cx, &terminal.id, Some(dispatch.id.clone()))?;
             Ok(Answer::Wait(wait(cx, &dispatch.id, "stop")))
         }
         None => {

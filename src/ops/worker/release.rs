@@ -15,7 +15,7 @@ use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx};
 use crate::ops::dispatch;
 use crate::ops::error::{OpError, refuse};
-use crate::ops::{reply, view};
+use crate::ops::{reply, terminal, view};
 use crate::proto::error::ErrorBody;
 use crate::proto::row::ArchiveRow;
 use crate::proto::worker::{Released, WorkerRelease, WorkerRetain};
@@ -69,9 +69,10 @@ pub fn release(cx: &mut Cx<'_>, call: WorkerRelease) -> Result<Answer, OpError> 
     cx.tx.put(&resource)?;
     match terminal {
         // An ended process is closed too: its last screen goes into the archive.
-        Some(terminal) if terminal.life != TerminalLife::Closed => {
+        Some(owned) if owned.life != TerminalLife::Closed => {
+            terminal::close::note_caller(cx, &owned.id)?;
             // A transcript that is referred to is kept already, whatever becomes of the output.
-            let close = Effect::CloseTerminal { terminal_id: terminal.id, archives_first: !has_transcript };
+            let close = Effect::CloseTerminal { terminal_id: owned.id, archives_first: !has_transcript };
             cx.request(close, Some(dispatch.id.clone()), None)?;
             Ok(Answer::Wait(wait(cx, &dispatch.id, "release")))
         }

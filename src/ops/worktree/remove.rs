@@ -53,7 +53,7 @@ pub fn remove(cx: &mut Cx<'_>, call: WorktreeRemove) -> Result<Answer, OpError> 
         check_nothing_runs(cx, &worktree, &terminals)?;
     }
     for terminal in &terminals {
-        cx.request(Effect::close(terminal.clone()), None, None)?;
+        terminal::close::request(cx, terminal, None)?;
     }
     let wish = RemoveWorktree {
         worktree_id: worktree.id.clone(),

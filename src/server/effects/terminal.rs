@@ -5,11 +5,12 @@ use crate::base::path::make_private_dir;
 use crate::base::report::OrLog as _;
 use crate::config::env::is_private_to_host;
 use crate::model::effect::Outcome;
-use crate::model::terminal::{ProcessEnd, Terminal};
+use crate::model::terminal::Terminal;
 use crate::pty::PtyError;
 use crate::pty::holder;
 use crate::pty::link::Link;
-use crate::pty::wire::{ChildEnd, LaunchSpec};
+use crate::pty::wire::LaunchSpec;
+use crate::server::command::process_end;
 use crate::server::terminals::Terminals;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -105,8 +106,4 @@ pub(super) fn close(terminals: &Terminals, row: &Terminal, archives_first: bool)
     drop(pane);
     let archive = terminals.archive(&row.id, &incarnation, fleeting).to_owned();
     Outcome::TerminalClosed { end: Some(process_end(end)), archive }
-}
-
-fn process_end(end: ChildEnd) -> ProcessEnd {
-    ProcessEnd { exit_code: end.exit_code, signal: end.signal, at: end.at }
 }

@@ -93,6 +93,7 @@ impl World {
                 incarnation: IncarnationId::new(cx.ids),
                 pid: Some(1),
                 end: None,
+                closed_by: None,
                 run_id: None,
                 dispatch_id: None,
                 created_at: cx.now,

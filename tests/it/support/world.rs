@@ -436,7 +436,8 @@ impl World {
     /// A terminal's process ends with this status.
     pub fn exit(&mut self, terminal: &str, exit_code: i32) {
         let terminal = TerminalId::parse(terminal).unwrap();
-        let end = ProcessEnd { exit_code: Some(exit_code), signal: None, at: self.clock.now() };
+        let at = self.clock.now();
+        let end = ProcessEnd { exit_code: Some(exit_code), signal: None, at, closed_by: None };
         self.transact(CallerFacts::default(), |cx| advance::process_ended(cx, &terminal, end)).unwrap();
     }
 

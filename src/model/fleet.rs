@@ -94,14 +94,16 @@ pub fn rank(lanes: &mut Vec<Lane>) -> bool {
 }
 
 /// Whether an attempt took its brief: by its worker's stage, or, without a worker, by output since it was
-/// given to the terminal (contract 8.1).
+/// given to the terminal (contract 8.1). One that says that it works has it.
 pub fn delivery(
     status: DispatchState,
     worker: Option<(Stage, PromptDelivery)>,
     dispatched_at: Option<Timestamp>,
+    heartbeat_at: Option<Timestamp>,
     output_at: Option<Timestamp>,
 ) -> (LaneDelivery, Option<DeliveryEvidence>) {
     match (status, worker) {
+        (DispatchState::Dispatched, None) if heartbeat_at.is_some() => (LaneDelivery::Accepted, None),
         (DispatchState::Pending, _) => (LaneDelivery::Unknown, None),
         (_, Some((stage, way))) => {
             let is_taken = stage == Stage::InputAccepted && way != PromptDelivery::Blocked;
@@ -137,6 +139,8 @@ words! {
         BriefHeld = "brief held back",
         /// It was typed, and nothing was seen of the agent taking it.
         BriefUnconfirmed = "brief unconfirmed",
+        /// Nobody watches it, and its terminal has said nothing since the attempt was recorded.
+        BriefNotTaken = "brief not taken",
         Asks = "asks",
         WantsYou = "wants you",
         Error = "error",
@@ -164,6 +168,8 @@ pub struct Sight<'a> {
     pub termination: Option<Termination>,
     pub worker: Option<WorkerState>,
     pub delivery: Option<PromptDelivery>,
+    /// The verdict of [`delivery`].
+    pub brief: LaneDelivery,
     pub has_question: bool,
     /// It reported that it works, so it has its brief.
     pub has_heartbeat: bool,
@@ -177,6 +183,11 @@ impl Sight<'_> {
         self.delivery == Some(PromptDelivery::Unconfirmed)
             && !self.has_heartbeat
             && self.activity != Some("working")
+    }
+
+    /// Nobody watches it, and its terminal has shown nothing of it.
+    fn is_brief_not_taken(&self) -> bool {
+        self.worker.is_none() && self.brief == LaneDelivery::NotAccepted && self.activity != Some("working")
     }
 
     /// The word for it.
@@ -218,6 +229,7 @@ impl Sight<'_> {
         match self.activity {
             Some("blocked") => Shown::WantsYou,
             Some("error") => Shown::Error,
+            _ if self.is_brief_not_taken() => Shown::BriefNotTaken,
             Some("idle" | "done") => Shown::Idle,
             _ if self.is_brief_in_doubt() => Shown::BriefUnconfirmed,
             _ if self.quiet_ms.is_some() => Shown::Quiet,
@@ -362,7 +374,7 @@ mod tests {
     fn a_brief_is_taken_by_stage_or_by_output() {
         let at = |ms| Some(Timestamp(ms));
         let check = |status, worker, given, output, expected| {
-            assert_eq!(delivery(status, worker, given, output).0, expected);
+            assert_eq!(delivery(status, worker, given, None, output).0, expected);
         };
         let (pending, sent) = (DispatchState::Pending, DispatchState::Dispatched);
         let taken = Some((Stage::InputAccepted, PromptDelivery::Argument));
@@ -375,6 +387,7 @@ mod tests {
         check(sent, None, at(5), at(9), LaneDelivery::Accepted);
         check(sent, None, at(5), at(4), LaneDelivery::NotAccepted);
         check(sent, None, at(5), None, LaneDelivery::Unknown);
+        assert_eq!(delivery(sent, None, at(5), at(6), at(4)).0, LaneDelivery::Accepted);
     }
 
     #[test]
@@ -419,6 +432,7 @@ mod tests {
             termination,
             worker: None,
             delivery: None,
+            brief: LaneDelivery::Accepted,
             has_question: true,
             has_heartbeat: false,
             activity: Some("working"),
@@ -442,6 +456,11 @@ mod tests {
         assert_eq!(unseen.shown(), Shown::BriefUnconfirmed);
         assert_eq!(Sight { has_heartbeat: true, ..unseen }.shown(), Shown::Working);
         assert_eq!(Sight { activity: Some("working"), ..unseen }.shown(), Shown::Working);
+        let recorded = Sight { brief: LaneDelivery::NotAccepted, activity: Some("idle"), ..running };
+        assert_eq!(recorded.shown(), Shown::BriefNotTaken);
+        assert_eq!(Sight { activity: Some("working"), ..recorded }.shown(), Shown::Working);
+        assert_eq!(Sight { activity: Some("blocked"), ..recorded }.shown(), Shown::WantsYou);
+        assert_eq!(Sight { worker: Some(WorkerState::Ready), ..recorded }.shown(), Shown::Idle);
     }
 
     #[test]

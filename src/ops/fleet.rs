@@ -64,9 +64,7 @@ fn lane(cx: &Cx<'_>, seen: &Seen) -> Lane {
     // Output from before the attempt is no sign of it.
     let output_since = output_at.filter(|at| *at >= dispatch.created_at);
     let signs = [dispatch.last_heartbeat_at, output_since];
-    let worker = seen.worker.as_ref().map(|worker| (worker.stage, worker.delivery));
-    let (delivery, delivery_evidence) =
-        fleet::delivery(dispatch.status, worker, dispatch.dispatched_at, output_at);
+    let (delivery, delivery_evidence) = seen.brief();
     Lane {
         handle: dispatch.assignee_handle.clone(),
         task_id: dispatch.task_id.clone(),

@@ -86,7 +86,10 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
     let live = mirror.terminal_of(&attempt.id).and_then(|terminal| mirror.live.get(terminal));
     let began = attempt.dispatched_at.unwrap_or(attempt.created_at);
     let output_at = live.and_then(|live| live.last_output_at);
+    let stage = worker.map(|worker| (worker.stage, worker.delivery));
+    let heartbeat_at = attempt.last_heartbeat_at;
     let sight = Sight {
+        brief: fleet::delivery(attempt.status, stage, attempt.dispatched_at, heartbeat_at, output_at).0,
         status: attempt.status,
         termination: attempt.termination_reason,
         worker: worker.map(|worker| worker.state),
@@ -103,7 +106,9 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         Shown::Lost => ("!", Role::Bad),
         Shown::Stopped | Shown::Abandoned => ("□", Role::Quiet),
         Shown::Asks => ("?", Role::Attention),
-        Shown::BriefHeld | Shown::BriefUnconfirmed | Shown::WantsYou => ("!", Role::Attention),
+        Shown::BriefHeld | Shown::BriefUnconfirmed | Shown::BriefNotTaken | Shown::WantsYou => {
+            ("!", Role::Attention)
+        }
         Shown::StartUnknown | Shown::StopUnknown | Shown::Error => ("!", Role::Bad),
         Shown::Starting | Shown::Stopping => ("◌", Role::Running),
         Shown::Idle => ("◐", Role::Running),

@@ -14,6 +14,7 @@
 //! > exit term_a 3       the process of that terminal ends with this status
 //! > lost term_a         it is gone and nobody saw how
 //! > typed term_a        a person types there
+//! > output term_a         it prints something at this moment
 //! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
 //! > look                the server looks at running attempts; prints when it looks again
 //! > jump 7200000        the clock goes so many milliseconds ahead without time passing
@@ -39,6 +40,7 @@
 use crate::support::words::words;
 use crate::support::world::World;
 use orca::base::code::ErrorCode;
+use orca::base::id::TerminalId;
 use orca::model::effect::{Effect, Outcome};
 use orca::model::setup::{Project, Tab};
 use orca::model::worktree::Place;
@@ -123,6 +125,12 @@ fn direct(world: &mut World, order: &str) -> String {
             let mut words = rest.splitn(3, ' ');
             let (terminal, activity) = (words.next().unwrap(), words.next().unwrap());
             world.show_live(terminal, activity, words.next());
+            String::new()
+        }
+        "output" => {
+            let terminal = TerminalId::parse(rest).unwrap();
+            let now = world.clock.now();
+            world.living.live.entry(terminal).or_default().last_output_at = Some(now);
             String::new()
         }
         "print" => {

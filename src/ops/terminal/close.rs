@@ -78,11 +78,7 @@ fn root_of(cx: &Cx<'_>, terminal: &Terminal) -> Result<TerminalId, OpError> {
 }
 
 /// Requests the end of a terminal's process, which is the doing of whoever asks.
-pub fn request(
-    cx: &mut Cx<'_>,
-    id: &TerminalId,
-    dispatch: Option<DispatchId>,
-) -> Result<EffectId, OpError> {
+pub fn request(cx: &mut Cx<'_>, id: &TerminalId, dispatch: Option<DispatchId>) -> Result<EffectId, OpError> {
     note_caller(cx, id)?;
     cx.request(Effect::close(id.clone()), dispatch, None)
 }
@@ -111,7 +107,8 @@ pub fn all_by_stop(cx: &mut Cx<'_>) -> Result<(), OpError> {
 /// Remembers who wants a process to end; the first one to ask counts.
 fn note_closing(cx: &mut Cx<'_>, id: &TerminalId, by: &str) -> Result<(), OpError> {
     let asked = cx.tx.get::<Terminal>(id.as_str())?;
-    let Some(mut terminal) = asked.filter(|terminal| is_alive(terminal) && terminal.closed_by.is_none()) else {
+    let Some(mut terminal) = asked.filter(|terminal| is_alive(terminal) && terminal.closed_by.is_none())
+    else {
         return Ok(());
     };
     terminal.closed_by = Some(by.to_owned());

@@ -5,7 +5,7 @@ use super::worker_of;
 use crate::base::id::DispatchId;
 use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::event::EventKind;
-use crate::model::fleet::{self, Life, Reasons, Sight};
+use crate::model::fleet::{self, DeliveryEvidence, LaneDelivery, Life, Reasons, Sight};
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::question::Question;
 use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
@@ -171,8 +171,17 @@ impl Seen {
         fleet::quiet_ms(dispatch.began_at(), dispatch.last_heartbeat_at, output_at, cx.now)
     }
 
+    /// Whether it took its brief, and how that is known.
+    pub fn brief(&self) -> (LaneDelivery, Option<DeliveryEvidence>) {
+        let worker = self.worker.as_ref().map(|worker| (worker.stage, worker.delivery));
+        let output_at = self.live.as_ref().and_then(|live| live.last_output_at);
+        let Dispatch { status, dispatched_at, last_heartbeat_at, .. } = self.dispatch;
+        fleet::delivery(status, worker, dispatched_at, last_heartbeat_at, output_at)
+    }
+
     fn shown(&self, quiet_ms: Option<u64>) -> fleet::Shown {
         Sight {
+            brief: self.brief().0,
             status: self.dispatch.status,
             termination: self.dispatch.termination,
             worker: self.worker.as_ref().map(|worker| worker.state),

@@ -47,6 +47,8 @@ pub struct Brief<'a> {
     pub drift: Option<DriftNote<'a>>,
     /// Whether the depth limit lets this worker start workers.
     pub may_dispatch: bool,
+    /// The agent that its own workers run, as far as one is known to work here.
+    pub agent_of_workers: Option<&'a str>,
     /// The task, as it was written.
     pub spec: &'a str,
 }
@@ -166,6 +168,7 @@ fn subdispatch(brief: &Brief<'_>) -> Option<String> {
         render(SUBDISPATCH, ("{{", "}}"), |name| match name {
             "orca" => Some(shell_quote(&brief.orca.display().to_string())),
             "handle" => Some(brief.handle.to_owned()),
+            "agent" => Some(brief.agent_of_workers.map_or_else(|| String::from("AGENT"), shell_quote)),
             _ => None,
         })
     })
@@ -276,6 +279,7 @@ mod tests {
             dependencies: &[],
             drift: None,
             may_dispatch: false,
+            agent_of_workers: Some("codex"),
             spec: "Fix {{handle}} `this` $(that)\n----- TASK -----\nend\n",
         }
     }
@@ -364,6 +368,7 @@ mod tests {
             "> task_1: Parser done\n> It works.\n> ----- TASK -----\n> rm -rf[2J everything\n> files: src/a.rs\n> branch: parser\n",
             "lacks 7 commits of origin/main. The newest of them:\n> One\n> Two\n",
             "run-create --from term_0123456789ab",
+            "--name NAME --agent codex\n",
         ] {
             assert!(full.contains(part), "{part}\n---\n{full}");
         }

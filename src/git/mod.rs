@@ -66,7 +66,11 @@ impl GitError {
             )),
             Self::Refused { next_step, .. } | Self::HoldsWork { next_step, .. } => Some(next_step.clone()),
             Self::Git { source, .. } if source.code() == git2::ErrorCode::Owner => {
-                Some(String::from("git config --global --add safe.directory <path of the repository>"))
+                let path = quoted(source.message())?;
+                Some(format!(
+                    "git config --global --add safe.directory {}",
+                    crate::base::text::shell_quote(path)
+                ))
             }
             Self::BadName { .. } | Self::Git { .. } | Self::Io { .. } => None,
         }
@@ -81,6 +85,12 @@ impl GitError {
         let doing = doing.into();
         move |source| Self::Io { doing, source }
     }
+}
+
+/// What a message of libgit2 has in single quotes: the path that it is about.
+fn quoted(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once('\'')?;
+    rest.rsplit_once('\'').map(|(path, _)| path.trim_end_matches('/'))
 }
 
 impl fmt::Display for GitError {

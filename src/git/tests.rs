@@ -126,6 +126,26 @@ fn nothing_is_overwritten_and_nothing_is_left_behind() {
 }
 
 #[test]
+fn a_folder_in_the_way_is_looked_at_next() {
+    let repo = TestRepo::with_commit();
+    let path = repo.scratch().join("in the way");
+    std::fs::create_dir(&path).unwrap();
+    std::fs::write(path.join("mine"), "x").unwrap();
+    let error = add_at(&repo, &path, "a").unwrap_err();
+    let step = error.next_step().unwrap();
+    assert!(step.starts_with("ls -la '/") && step.ends_with("/in the way'"), "{step}");
+}
+
+#[test]
+fn a_repository_of_somebody_else_is_named_in_the_step_that_trusts_it() {
+    let message = "repository path '/srv/it's here/' is not owned by current user";
+    let source = git2::Error::new(git2::ErrorCode::Owner, git2::ErrorClass::Config, message);
+    let error = GitError::Git { doing: String::from("opening the repository"), source };
+    let step = error.next_step().unwrap();
+    assert_eq!(step, r"git config --global --add safe.directory '/srv/it'\''s here'");
+}
+
+#[test]
 fn a_taken_branch_says_where_it_is() {
     let repo = TestRepo::with_commit();
     let path = repo.scratch().join("one");
@@ -135,7 +155,9 @@ fn a_taken_branch_says_where_it_is() {
     repo.branch("old");
     repo.commit("b", "b", "More");
     let error = add_at(&repo, &repo.scratch().join("two"), "old").unwrap_err();
-    assert!(error.next_step().unwrap().contains("--branch"), "{error}");
+    assert!(error.to_string().contains("--branch"), "{error}");
+    let step = error.next_step().unwrap();
+    assert!(step.starts_with("git -C ") && step.ends_with(" log --oneline -5 old"), "{step}");
     let two = repo.scratch().join("two");
     let request = AddRequest { repo: repo.root(), path: &two, branch: "old", from: NewBranch::Existing };
     assert!(!add(&request).unwrap().was_there);

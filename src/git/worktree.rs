@@ -140,9 +140,14 @@ fn ensure_branch(repo: &git2::Repository, request: &AddRequest<'_>) -> Result<bo
         // An earlier run got as far as the branch.
         (NewBranch::At(base), Some(tip)) if oid(base)? == tip => Ok(false),
         (NewBranch::At(_), Some(_)) => Err(GitError::Refused {
-            why: format!("The branch {} exists already and has other commits.", request.branch),
-            next_step: String::from(
-                "Choose another --name, or name the branch with --branch to use it as it is.",
+            why: format!(
+                "The branch {} exists already and has other commits. Choose another --name, or name the branch with --branch to use it as it is.",
+                request.branch
+            ),
+            next_step: format!(
+                "git -C {} log --oneline -5 {}",
+                shell_quote(&plain(request.repo).display().to_string()),
+                shell_quote(request.branch)
             ),
         }),
         (NewBranch::At(base), None) => {
@@ -204,8 +209,11 @@ fn check_path_is_free(path: &Path) -> Result<(), GitError> {
         return Ok(());
     }
     Err(GitError::Refused {
-        why: format!("{} exists already and is not this worktree.", path.display()),
-        next_step: String::from("Choose another --name, or move the folder away."),
+        why: format!(
+            "{} exists already and is not this worktree. Choose another --name, or move it away.",
+            path.display()
+        ),
+        next_step: format!("ls -la {}", shell_quote(&path.display().to_string())),
     })
 }
 

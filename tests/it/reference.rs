@@ -18,7 +18,6 @@ fn commands(brief: &str) -> Vec<String> {
 fn every_command_of_a_brief_is_taken_as_it_stands() {
     let mut world = World::new();
     world.rules.max_depth = 2;
-    world.rules.default_agent = Some(String::from("argent"));
     let run = |world: &mut World, line: &str| world.run(&words(line));
     run(&mut world, "orca orchestration run-create --objective Brief");
     run(&mut world, "orca orchestration task-create --spec Work");

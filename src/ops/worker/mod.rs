@@ -151,6 +151,11 @@ pub fn brief(
         dependencies: &dependencies,
         drift: None,
         may_dispatch: dispatch.depth < cx.rules.max_depth,
+        // The worker's own runs here, whether or not a default one is set.
+        agent_of_workers: preset
+            .filter(|preset| preset.prompt != PromptMode::None)
+            .map(|preset| preset.id.as_str())
+            .or(cx.rules.default_agent.as_deref()),
         spec: &task.spec,
     }))
 }

@@ -6,7 +6,7 @@
 
 use super::charset::Charset;
 use super::cluster;
-use super::replay::{Form, Replay, write_link};
+use super::replay::{Form, Replay, protection, write_link};
 use super::sgr;
 use super::state::SavedState;
 use super::style;
@@ -167,14 +167,16 @@ impl Term {
     /// Writes the saved cursor of the screen shown, on which nothing has been drawn yet.
     fn write_saved_cursor(&mut self, index: usize, out: &mut String) {
         let saved = self.saved_cursor();
-        let SavedState { charsets, locked, is_origin, .. } = self.saved[index];
+        let SavedState { extra, charsets, locked, is_origin, .. } = self.saved[index];
         let is_past_edge = saved.col >= self.n_cols();
         out.push_str(if is_origin { "\x1b[?6h" } else { "" });
         out.push_str(&format!("\x1b[{};{}H", saved.row + 1, saved.col.min(self.n_cols() - 1) + 1));
         out.push_str(if is_past_edge { " " } else { "" });
         sgr::write(&saved.style, out);
         write_charsets(charsets, locked, out);
+        out.push_str(protection(extra.is_protected));
         out.push_str("\x1b7\x1b[m");
+        out.push_str(protection(false));
         write_charsets([Charset::Ascii; 4], 0, out);
         out.push_str(if is_past_edge { "\x1b[2K" } else { "" });
         out.push_str("\x1b[?6l");
@@ -202,10 +204,7 @@ impl Term {
         let look = self.parser.screen().attributes_formatted();
         self.inject("\x1b8");
         let (saved_row, saved_col) = self.cursor_position();
-        let extra = self.saved[self.screen_index()].extra;
-        let screen = self.parser.screen();
-        let flags = [screen.bold(), screen.dim(), screen.italic(), screen.underline(), screen.inverse()];
-        let mut style = super::cells::style_of(screen.fgcolor(), screen.bgcolor(), flags);
+        let SavedState { extra, mut style, .. } = self.saved[self.screen_index()];
         extra.apply(&mut style);
         self.inject(if self.is_origin { "\x1b[?6h" } else { "\x1b[?6l" });
         self.return_cursor(row, col);
@@ -215,6 +214,13 @@ impl Term {
 
     fn write_modes(&self, out: &mut String) {
         self.write_tab_stops(out);
+        for (mode, is_on) in &self.kept_modes {
+            let last = if *is_on { 'h' } else { 'l' };
+            out.push_str(&format!("\x1b[?{mode}{last}\x1b[?{mode}s\x1b[?{mode}l"));
+        }
+        if self.private.is_checksum_plain {
+            out.push_str("\x1b[1#y");
+        }
         let screen = self.parser.screen();
         out.push_str(&screen.input_mode_formatted());
         out.push_str(&format!("\x1b[{} q", self.cursor_shape_number()));
@@ -223,6 +229,7 @@ impl Term {
             (5, private.is_reverse),
             (7, self.text.is_autowrap),
             (12, private.is_blinking),
+            (45, self.text.is_reverse_wrap),
             (25, !screen.hide_cursor()),
             (1004, private.is_focus_reported),
             (1007, private.is_alternate_scroll),
@@ -319,6 +326,7 @@ impl Term {
         if let Some(link) = self.styles.link(self.pen.extra) {
             write_link(Some(link), out);
         }
+        out.push_str(protection(self.pen.extra.is_protected));
         write_charsets(self.text.charsets, self.text.locked, out);
     }
 }

@@ -5,6 +5,7 @@
 //! the emulation does I/O or reads a clock.
 
 pub mod archive;
+mod area;
 mod cells;
 mod charset;
 mod cluster;

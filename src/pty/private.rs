@@ -1,8 +1,10 @@
 //! Modes and resets: ANSI and DEC private modes, saved cursors, the alternate screen.
 
 use super::event::TermEvent;
-use super::scan::Csi;
+use super::scan::{Csi, Param};
+use super::sgr;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes};
+use super::style::Extra;
 use super::term::Term;
 
 impl Term {
@@ -41,6 +43,7 @@ impl Term {
             }
             7 => self.text.is_autowrap = is_set,
             12 => self.private.is_blinking = is_set,
+            45 => self.text.is_reverse_wrap = is_set,
             66 => self.inject(if is_set { "\x1b=" } else { "\x1b>" }),
             47 | 1047 => self.switch_screen(mode, is_set),
             1048 if is_set => self.save_cursor(),
@@ -58,6 +61,20 @@ impl Term {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// XTSAVE and XTRESTORE, for modes that say what they are and switch no screen.
+    pub(super) fn keep_private_modes(&mut self, csi: &Csi<'_>) {
+        for mode in csi.params().map(Param::value).filter(|mode| !matches!(mode, 47 | 1047..=1049)) {
+            if csi.last == b's' {
+                let state = self.private_mode_state(mode);
+                if matches!(state, 1 | 2) {
+                    self.kept_modes.insert(mode, state == 1);
+                }
+            } else if let Some(is_set) = self.kept_modes.get(&mode) {
+                self.set_private_mode(mode, *is_set);
+            }
         }
     }
 
@@ -117,6 +134,7 @@ impl Term {
     fn keep_state(&mut self, screen: usize) {
         self.saved[screen] = SavedState {
             extra: self.pen.extra,
+            style: self.parser_style(),
             charsets: self.text.charsets,
             locked: self.text.locked,
             is_origin: self.is_origin,
@@ -137,12 +155,15 @@ impl Term {
         self.is_origin = saved.is_origin;
         self.inject("\x1b8");
         self.settle_edge();
+        let mut look = String::new();
+        sgr::write(&saved.style, &mut look);
+        self.inject(&look);
         let link = self.pen.extra.link;
-        self.adopt_look(super::style::Extra { link, ..saved.extra });
+        self.adopt_look(Extra { link, ..saved.extra });
     }
 
     /// Takes the look that the parser has now, with `extra` on top, as the pen.
-    pub(super) fn adopt_look(&mut self, extra: super::style::Extra) {
+    pub(super) fn adopt_look(&mut self, extra: Extra) {
         let screen = self.parser.screen();
         let is_both = extra.attrs.contains(super::style::BOLD_AND_DIM);
         let pen = Pen {
@@ -161,7 +182,7 @@ impl Term {
         self.text = TextModes { tab_stops: self.text.tab_stops.take(), ..TextModes::default() };
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
-        self.set_pen(self.pen.reset());
+        self.set_pen(Pen { extra: Extra { is_protected: false, ..self.pen.extra }, ..self.pen }.reset());
         self.inject("\x1b[?25h\x1b[?6l\x1b[?1l\x1b>\x1b[r\x1b[m\x1b[H\x1b7");
         self.saved[self.screen_index()] = SavedState::default();
         self.go_to(row, col);
@@ -176,6 +197,7 @@ impl Term {
         self.inject("\x1bc");
         self.text = TextModes::default();
         self.private = PrivateModes::default();
+        self.kept_modes.clear();
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
         self.saved = [SavedState::default(); 2];

@@ -151,7 +151,7 @@ impl Term {
     }
 
     /// Prints our own cells, in the modes of a fresh terminal.
-    fn reprint(&mut self, text: &str) {
+    pub(super) fn reprint(&mut self, text: &str) {
         self.print_again(text, true);
     }
 

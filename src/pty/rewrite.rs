@@ -66,9 +66,15 @@ impl Term {
                 self.set_private_modes(&csi);
                 true
             }
-            // No character is protected, so selective erasing takes all.
             (b'?', b"", b'J' | b'K') => {
-                self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
+                if !self.erase_selectively(&csi) {
+                    self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
+                }
+                self.settle_edge();
+                true
+            }
+            (b'?', b"", b's' | b'r') => {
+                self.keep_private_modes(&csi);
                 true
             }
             (0, b"!", b'p') => {
@@ -76,7 +82,7 @@ impl Term {
                 true
             }
             (0, b"", _) => self.move_or_edit(&csi, sequence) || self.tabulate(&csi) || self.answer(&csi),
-            _ => self.keyboard_request(&csi) || self.answer(&csi),
+            _ => self.area_request(&csi) || self.keyboard_request(&csi) || self.answer(&csi),
         };
         if !is_done {
             self.feed(sequence);
@@ -112,13 +118,14 @@ impl Term {
                 let n = n.min(self.margins.bottom - self.cursor_position().0);
                 self.inject(&format!("\x1b[{n}{}", char::from(csi.last)));
             }
-            b'A' | b'B' | b'E' | b'F' | b'X' | b'D' => {
+            b'A' | b'B' | b'E' | b'F' | b'X' => {
                 self.leave_edge();
                 self.feed(sequence);
             }
-            b'j' | b'k' => {
+            b'D' | b'j' => self.back(n),
+            b'k' => {
                 self.leave_edge();
-                self.inject(&format!("\x1b[{n}{}", if csi.last == b'j' { 'D' } else { 'A' }));
+                self.inject(&format!("\x1b[{n}A"));
             }
             b'a' => self.inject(&format!("\x1b[{n}C")),
             b'd' => {
@@ -174,8 +181,30 @@ impl Term {
         self.history.is_open() || self.parser.callbacks().has_rows()
     }
 
+    /// CUB and BS. With reverse wraparound (DECSET 45) the first column follows the last one of the row
+    /// above, and the top of the region its bottom.
+    pub(super) fn back(&mut self, n: u16) {
+        let is_wrapping = self.text.is_reverse_wrap && self.text.is_autowrap;
+        let mut n = n - u16::from(is_wrapping && self.is_at_edge());
+        self.leave_edge();
+        while n > 0 {
+            let (row, col) = self.cursor_position();
+            if !is_wrapping || n <= col {
+                self.inject(&format!("\x1b[{n}D"));
+                return;
+            }
+            n -= col + 1;
+            let above = match row {
+                _ if row == self.margins.top => self.margins.bottom,
+                0 => self.n_rows() - 1,
+                _ => row - 1,
+            };
+            self.go_to(above, self.n_cols() - 1);
+        }
+    }
+
     /// ICH, DCH, IL, DL; the cells that come in take the background.
-    fn insert_or_delete(&mut self, last: u8, n: u16, sequence: &[u8]) {
+    pub(super) fn insert_or_delete(&mut self, last: u8, n: u16, sequence: &[u8]) {
         self.leave_edge();
         let (row, col) = self.cursor_position();
         let n_cols = self.n_cols();
@@ -329,6 +358,8 @@ impl Term {
         match sequence.get(1..).unwrap_or_default() {
             b"7" => self.save_cursor(),
             b"8" => self.restore_cursor(),
+            b"6" => self.step_column(false),
+            b"9" => self.step_column(true),
             b"D" => self.line_feed(),
             b"E" => {
                 self.inject("\r");

@@ -2,7 +2,7 @@
 
 use super::charset::Charset;
 use super::style::Extra;
-use crate::base::grid::Attrs;
+use crate::base::grid::{Attrs, Style};
 
 /// Modes that change what a printed character does.
 #[derive(Debug, Clone)]
@@ -13,6 +13,8 @@ pub(super) struct TextModes {
     pub is_newline: bool,
     /// Text goes on in the next row at the right edge (DECAWM).
     pub is_autowrap: bool,
+    /// Going back from the first column leads to the last one of the row above (45).
+    pub is_reverse_wrap: bool,
     pub charsets: [Charset; 4],
     /// Which of `charsets` is in use.
     pub locked: usize,
@@ -28,6 +30,7 @@ impl Default for TextModes {
             is_insert: false,
             is_newline: false,
             is_autowrap: true,
+            is_reverse_wrap: false,
             charsets: [Charset::Ascii; 4],
             locked: 0,
             single_shift: None,
@@ -85,6 +88,8 @@ impl Pen {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedState {
     pub extra: Extra,
+    /// The rest of the look; the parser has one for both screens.
+    pub style: Style,
     pub charsets: [Charset; 4],
     pub locked: usize,
     pub is_origin: bool,
@@ -107,6 +112,8 @@ pub(super) struct PrivateModes {
     pub is_blinking: bool,
     /// Reverse video (5).
     pub is_reverse: bool,
+    /// Sums of areas are told as they are (XTCHECKSUM).
+    pub is_checksum_plain: bool,
     /// The alternate screen was shown, so that something may be left on it.
     pub has_alt_screen: bool,
 }
@@ -121,6 +128,7 @@ impl Default for PrivateModes {
             is_size_reported: false,
             is_blinking: false,
             is_reverse: false,
+            is_checksum_plain: false,
             has_alt_screen: false,
         }
     }

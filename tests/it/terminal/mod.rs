@@ -2,6 +2,7 @@
 //! door.
 
 mod answers;
+mod areas;
 mod cells;
 mod fixtures;
 mod grammar;

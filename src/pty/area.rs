@@ -5,6 +5,7 @@
 
 use super::replay::Replay;
 use super::scan::Csi;
+use super::state::Columns;
 use super::style;
 use super::term::Term;
 use std::ops::RangeInclusive;
@@ -58,16 +59,23 @@ impl Term {
             true => (self.margins.top, self.margins.bottom - self.margins.top + 1),
             false => (0, self.n_rows()),
         };
+        let columns = self.text.columns.filter(|_| self.is_origin);
+        let (left, n_cols) =
+            columns.map_or((0, self.n_cols()), |Columns { left, right, .. }| (left, right - left + 1));
         let rows = csi.number(first, 1) - 1..=csi.number(first + 2, n_rows).min(n_rows) - 1;
-        let cols = csi.number(first + 1, 1) - 1..=csi.number(first + 3, self.n_cols()).min(self.n_cols()) - 1;
+        let cols = csi.number(first + 1, 1) - 1..=csi.number(first + 3, n_cols).min(n_cols) - 1;
         let is_area = !rows.is_empty() && !cols.is_empty();
-        is_area.then(|| Area { rows: rows.start() + top..=rows.end() + top, cols })
+        is_area.then(|| Area {
+            rows: rows.start() + top..=rows.end() + top,
+            cols: cols.start() + left..=cols.end() + left,
+        })
     }
 
     /// Does something with the cursor, which is back where it was afterwards, in its look.
-    fn keeping_cursor(&mut self, action: impl FnOnce(&mut Self)) {
+    pub(super) fn keeping_cursor(&mut self, action: impl FnOnce(&mut Self)) {
         let (row, col) = self.cursor_position();
         let look = self.parser.screen().attributes_formatted();
+        self.wait(false);
         action(self);
         self.return_cursor(row, col);
         self.inject(&look);
@@ -142,7 +150,9 @@ impl Term {
     fn copy_area(&mut self, csi: &Csi<'_>) {
         let Some(source) = self.area(csi, 0) else { return };
         let top = if self.is_origin { self.margins.top } else { 0 };
-        let (to_row, to_col) = (csi.number(5, 1).saturating_add(top) - 1, csi.number(6, 1) - 1);
+        let left = self.text.columns.filter(|_| self.is_origin).map_or(0, |columns| columns.left);
+        let (to_row, to_col) =
+            (csi.number(5, 1).saturating_add(top) - 1, csi.number(6, 1).saturating_add(left) - 1);
         if to_row >= self.n_rows() || to_col >= self.n_cols() {
             return;
         }
@@ -160,7 +170,7 @@ impl Term {
     }
 
     /// Cells as text that prints them again, as wide as they are.
-    fn copy_of(&self, row: u16, cols: RangeInclusive<u16>) -> String {
+    pub(super) fn copy_of(&self, row: u16, cols: RangeInclusive<u16>) -> String {
         let screen = self.parser.screen();
         let (first, last) = (*cols.start(), *cols.end());
         let mut replay = Replay::default();
@@ -198,7 +208,8 @@ impl Term {
 
     /// DECIC (`@`) and DECDC (`P`): the same in each row of the region, if the cursor is in it.
     fn shift_columns(&mut self, last: u8, col: u16, n: u16) {
-        if !self.margins.contains(self.cursor_position().0) {
+        let is_inside = self.text.columns.is_none_or(|columns| columns.contains(self.cursor_in_row()));
+        if !is_inside || !self.margins.contains(self.cursor_position().0) {
             return;
         }
         let sequence = format!("\x1b[{n}{}", char::from(last));
@@ -216,11 +227,14 @@ impl Term {
     pub(super) fn step_column(&mut self, is_forward: bool) {
         self.leave_edge();
         let col = self.cursor_position().1;
-        match (is_forward, col) {
-            (true, col) if col + 1 < self.n_cols() => self.inject("\x1b[C"),
-            (true, _) => self.shift_columns(b'P', 0, 1),
-            (false, 0) => self.shift_columns(b'@', 0, 1),
-            (false, _) => self.inject("\x1b[D"),
+        let last = self.n_cols() - 1;
+        let (first, end) = self.text.columns.map_or((0, last), |columns| (columns.left, columns.right));
+        match is_forward {
+            true if col == end => self.shift_columns(b'P', first, 1),
+            true if col < last => self.inject("\x1b[C"),
+            false if col == first => self.shift_columns(b'@', first, 1),
+            false if col > 0 => self.inject("\x1b[D"),
+            true | false => {}
         }
     }
 }

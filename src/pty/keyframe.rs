@@ -8,7 +8,7 @@ use super::charset::Charset;
 use super::cluster;
 use super::replay::{Form, Replay, protection, write_link};
 use super::sgr;
-use super::state::SavedState;
+use super::state::{Columns, SavedState};
 use super::style;
 use super::term::Term;
 use super::view;
@@ -298,8 +298,13 @@ impl Term {
     /// changes what follows.
     fn write_cursor(&self, out: &mut String) {
         let (row, col) = self.cursor_position();
-        let is_past_edge = col >= self.n_cols();
+        let columns = self.text.columns;
+        let is_past_edge = col >= self.n_cols() || columns.is_some_and(|columns| columns.is_waiting);
         out.push_str(&format!("\x1b[{};{}r", self.margins.top + 1, self.margins.bottom + 1));
+        out.push_str(if self.text.has_columns { "\x1b[?69h" } else { "" });
+        if let Some(Columns { left, right, .. }) = columns {
+            out.push_str(&format!("\x1b[{};{}s", left + 1, right + 1));
+        }
         let row = if self.is_origin {
             out.push_str("\x1b[?6h");
             row.saturating_sub(self.margins.top)
@@ -310,12 +315,14 @@ impl Term {
         let last = self.cursor_position().0;
         let is_second_half = is_past_edge
             && self.parser.screen().cell(last, col).is_some_and(vt100::Cell::is_wide_continuation);
+        let end = col + 1;
         let col = if is_second_half { col.saturating_sub(1) } else { col };
-        out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+        let left = columns.filter(|_| self.is_origin).map_or(0, |columns| columns.left);
+        out.push_str(&format!("\x1b[{};{}H", row + 1, col.saturating_sub(left) + 1));
         if is_past_edge {
             let mut replay = Replay::default();
             replay.text.push(cluster::APART);
-            self.replay_cells(last, col..self.n_cols(), Form::Portable, &mut replay);
+            self.replay_cells(last, col..end, Form::Portable, &mut replay);
             replay.end();
             out.push_str("\x1b[?7h\x1b[4l");
             out.push_str(&replay.text);

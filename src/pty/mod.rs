@@ -10,6 +10,7 @@ mod cells;
 mod charset;
 mod cluster;
 pub mod color;
+mod columns;
 mod damage;
 pub mod event;
 pub mod export;

@@ -39,11 +39,16 @@ impl Term {
             }
             6 => {
                 self.is_origin = is_set;
-                self.inject(&format!("\x1b[?6{last}\x1b[H"));
+                self.inject(&format!("\x1b[?6{last}"));
+                self.go_home();
             }
             7 => self.text.is_autowrap = is_set,
             12 => self.private.is_blinking = is_set,
             45 => self.text.is_reverse_wrap = is_set,
+            69 => {
+                self.text.has_columns = is_set;
+                self.text.columns = None;
+            }
             66 => self.inject(if is_set { "\x1b=" } else { "\x1b>" }),
             47 | 1047 => self.switch_screen(mode, is_set),
             1048 if is_set => self.save_cursor(),
@@ -83,6 +88,7 @@ impl Term {
         if is_alt == self.is_alt_screen() {
             return;
         }
+        self.wait(false);
         let row = self.cursor_position().0;
         let col = self.cursor_in_row();
         if !is_alt && mode == 1047 {
@@ -114,6 +120,7 @@ impl Term {
         self.inject("\x1b[?1049h");
         self.private.has_alt_screen = true;
         self.margins = Margins::whole(self.n_rows());
+        self.text.columns = None;
         self.apply_margins();
         self.go_to(row, col);
         self.out.event(TermEvent::AltScreen(true));
@@ -126,6 +133,7 @@ impl Term {
         }
         self.inject("\x1b[?47l");
         self.margins = Margins::whole(self.n_rows());
+        self.text.columns = None;
         self.apply_margins();
         self.restore_cursor();
         self.out.event(TermEvent::AltScreen(false));
@@ -154,7 +162,13 @@ impl Term {
         self.text.locked = saved.locked;
         self.is_origin = saved.is_origin;
         self.inject("\x1b8");
-        self.settle_edge();
+        match &mut self.text.columns {
+            Some(columns) => {
+                columns.is_waiting = false;
+                self.leave_edge();
+            }
+            None => self.settle_edge(),
+        }
         let mut look = String::new();
         sgr::write(&saved.style, &mut look);
         self.inject(&look);

@@ -88,7 +88,7 @@ impl Term {
     fn reported_cursor(&self) -> (u16, u16) {
         let row = self.cursor_position().0;
         let row = if self.is_origin { row.saturating_sub(self.margins.top) } else { row };
-        (row + 1, self.cursor_in_row() + 1)
+        (row + 1, self.counted_column() + 1)
     }
 
     /// Tells whether the host is dark (1) or light (2).
@@ -124,6 +124,7 @@ impl Term {
             45 => self.text.is_reverse_wrap,
             47 | 1047 | 1049 => modes.is_alt_screen,
             66 => modes.is_application_keypad,
+            69 => self.text.has_columns,
             1000 => modes.mouse == MouseMode::PressRelease,
             1002 => modes.mouse == MouseMode::ButtonMotion,
             1003 => modes.mouse == MouseMode::AnyMotion,
@@ -238,6 +239,12 @@ impl Term {
                 value
             }
             b"r" => format!("{};{}r", self.margins.top + 1, self.margins.bottom + 1),
+            b"s" if self.text.has_columns => {
+                let last = self.n_cols() - 1;
+                let (left, right) =
+                    self.text.columns.map_or((0, last), |columns| (columns.left, columns.right));
+                format!("{};{}s", left + 1, right + 1)
+            }
             b" q" => format!("{} q", self.cursor_shape_number().max(1)),
             b"\"p" => "62;1\"p".to_owned(),
             b"\"q" => format!("{}\"q", u8::from(self.pen.extra.is_protected)),

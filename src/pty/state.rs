@@ -20,6 +20,10 @@ pub(super) struct TextModes {
     pub locked: usize,
     /// The set for the next character only (SS2, SS3).
     pub single_shift: Option<Charset>,
+    /// Left and right margins may be set (DECLRMM).
+    pub has_columns: bool,
+    /// The left and right margins, where they are not the edges.
+    pub columns: Option<Columns>,
     /// Tab stops by column, where they differ from every eighth.
     pub tab_stops: Option<Vec<bool>>,
 }
@@ -34,6 +38,8 @@ impl Default for TextModes {
             charsets: [Charset::Ascii; 4],
             locked: 0,
             single_shift: None,
+            has_columns: false,
+            columns: None,
             tab_stops: None,
         }
     }
@@ -52,6 +58,7 @@ impl TextModes {
             || !self.is_autowrap
             || self.single_shift.is_some()
             || self.tab_stops.is_some()
+            || self.columns.is_some()
             || self.charset() != Charset::Ascii
     }
 }
@@ -148,6 +155,21 @@ impl Margins {
 
     pub fn contains(self, row: u16) -> bool {
         (self.top..=self.bottom).contains(&row)
+    }
+}
+
+/// The left and right margin, both inside, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub left: u16,
+    pub right: u16,
+    /// The cursor stands on the last column that text reaches, and the next character wraps.
+    pub is_waiting: bool,
+}
+
+impl Columns {
+    pub fn contains(self, col: u16) -> bool {
+        (self.left..=self.right).contains(&col)
     }
 }
 

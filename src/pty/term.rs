@@ -149,6 +149,7 @@ impl Term {
         self.parser = new_parser(self.size, hooks);
         self.inject(&format!("{alt}{modes}{cursor}"));
         self.margins = Margins::whole(self.size.n_rows());
+        self.text.columns = None;
         self.is_origin = false;
         self.is_replaying = false;
         self.is_redrawing = false;

@@ -227,6 +227,12 @@ impl Term {
     }
 
     fn control(&mut self, out: &mut Pending, byte: u8) {
+        if self.text.columns.is_some() {
+            self.flush_into(out);
+            if self.control_between(byte) {
+                return;
+            }
+        }
         match byte {
             SHIFT_OUT => self.text.locked = 1,
             SHIFT_IN => self.text.locked = 0,
@@ -263,6 +269,11 @@ impl Term {
         let is_kept_apart = std::mem::take(&mut self.is_kept_apart);
         let was_after_joiner = std::mem::replace(&mut self.is_after_joiner, c == cluster::JOINER);
         let c = if c == '\u{fffd}' { REPLACEMENT } else { c };
+        if let Some(columns) = self.text.columns {
+            self.flush_into(out);
+            self.put_between(c, columns);
+            return;
+        }
         if c == cluster::EMOJI_STYLE && !out.is_last_wide() {
             self.flush_into(out);
             if self.widen(c) {

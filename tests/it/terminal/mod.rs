@@ -4,6 +4,7 @@
 mod answers;
 mod areas;
 mod cells;
+mod columns;
 mod fixtures;
 mod grammar;
 mod keys;

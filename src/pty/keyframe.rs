@@ -6,9 +6,9 @@
 
 use super::charset::Charset;
 use super::cluster;
-use super::replay::{Form, Replay, write_link};
+use super::replay::{Form, Replay, protection, write_link};
 use super::sgr;
-use super::state::SavedState;
+use super::state::{Columns, SavedState};
 use super::style;
 use super::term::Term;
 use super::view;
@@ -167,14 +167,16 @@ impl Term {
     /// Writes the saved cursor of the screen shown, on which nothing has been drawn yet.
     fn write_saved_cursor(&mut self, index: usize, out: &mut String) {
         let saved = self.saved_cursor();
-        let SavedState { charsets, locked, is_origin, .. } = self.saved[index];
+        let SavedState { extra, charsets, locked, is_origin, .. } = self.saved[index];
         let is_past_edge = saved.col >= self.n_cols();
         out.push_str(if is_origin { "\x1b[?6h" } else { "" });
         out.push_str(&format!("\x1b[{};{}H", saved.row + 1, saved.col.min(self.n_cols() - 1) + 1));
         out.push_str(if is_past_edge { " " } else { "" });
         sgr::write(&saved.style, out);
         write_charsets(charsets, locked, out);
+        out.push_str(protection(extra.is_protected));
         out.push_str("\x1b7\x1b[m");
+        out.push_str(protection(false));
         write_charsets([Charset::Ascii; 4], 0, out);
         out.push_str(if is_past_edge { "\x1b[2K" } else { "" });
         out.push_str("\x1b[?6l");
@@ -202,10 +204,7 @@ impl Term {
         let look = self.parser.screen().attributes_formatted();
         self.inject("\x1b8");
         let (saved_row, saved_col) = self.cursor_position();
-        let extra = self.saved[self.screen_index()].extra;
-        let screen = self.parser.screen();
-        let flags = [screen.bold(), screen.dim(), screen.italic(), screen.underline(), screen.inverse()];
-        let mut style = super::cells::style_of(screen.fgcolor(), screen.bgcolor(), flags);
+        let SavedState { extra, mut style, .. } = self.saved[self.screen_index()];
         extra.apply(&mut style);
         self.inject(if self.is_origin { "\x1b[?6h" } else { "\x1b[?6l" });
         self.return_cursor(row, col);
@@ -215,6 +214,13 @@ impl Term {
 
     fn write_modes(&self, out: &mut String) {
         self.write_tab_stops(out);
+        for (mode, is_on) in &self.kept_modes {
+            let last = if *is_on { 'h' } else { 'l' };
+            out.push_str(&format!("\x1b[?{mode}{last}\x1b[?{mode}s\x1b[?{mode}l"));
+        }
+        if self.private.is_checksum_plain {
+            out.push_str("\x1b[1#y");
+        }
         let screen = self.parser.screen();
         out.push_str(&screen.input_mode_formatted());
         out.push_str(&format!("\x1b[{} q", self.cursor_shape_number()));
@@ -223,6 +229,7 @@ impl Term {
             (5, private.is_reverse),
             (7, self.text.is_autowrap),
             (12, private.is_blinking),
+            (45, self.text.is_reverse_wrap),
             (25, !screen.hide_cursor()),
             (1004, private.is_focus_reported),
             (1007, private.is_alternate_scroll),
@@ -291,8 +298,13 @@ impl Term {
     /// changes what follows.
     fn write_cursor(&self, out: &mut String) {
         let (row, col) = self.cursor_position();
-        let is_past_edge = col >= self.n_cols();
+        let columns = self.text.columns;
+        let is_past_edge = col >= self.n_cols() || columns.is_some_and(|columns| columns.is_waiting);
         out.push_str(&format!("\x1b[{};{}r", self.margins.top + 1, self.margins.bottom + 1));
+        out.push_str(if self.text.has_columns { "\x1b[?69h" } else { "" });
+        if let Some(Columns { left, right, .. }) = columns {
+            out.push_str(&format!("\x1b[{};{}s", left + 1, right + 1));
+        }
         let row = if self.is_origin {
             out.push_str("\x1b[?6h");
             row.saturating_sub(self.margins.top)
@@ -303,12 +315,14 @@ impl Term {
         let last = self.cursor_position().0;
         let is_second_half = is_past_edge
             && self.parser.screen().cell(last, col).is_some_and(vt100::Cell::is_wide_continuation);
+        let end = col + 1;
         let col = if is_second_half { col.saturating_sub(1) } else { col };
-        out.push_str(&format!("\x1b[{};{}H", row + 1, col + 1));
+        let left = columns.filter(|_| self.is_origin).map_or(0, |columns| columns.left);
+        out.push_str(&format!("\x1b[{};{}H", row + 1, col.saturating_sub(left) + 1));
         if is_past_edge {
             let mut replay = Replay::default();
             replay.text.push(cluster::APART);
-            self.replay_cells(last, col..self.n_cols(), Form::Portable, &mut replay);
+            self.replay_cells(last, col..end, Form::Portable, &mut replay);
             replay.end();
             out.push_str("\x1b[?7h\x1b[4l");
             out.push_str(&replay.text);
@@ -319,6 +333,7 @@ impl Term {
         if let Some(link) = self.styles.link(self.pen.extra) {
             write_link(Some(link), out);
         }
+        out.push_str(protection(self.pen.extra.is_protected));
         write_charsets(self.text.charsets, self.text.locked, out);
     }
 }

@@ -5,10 +5,12 @@
 //! the emulation does I/O or reads a clock.
 
 pub mod archive;
+mod area;
 mod cells;
 mod charset;
 mod cluster;
 pub mod color;
+mod columns;
 mod damage;
 pub mod event;
 pub mod export;

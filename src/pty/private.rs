@@ -1,8 +1,10 @@
 //! Modes and resets: ANSI and DEC private modes, saved cursors, the alternate screen.
 
 use super::event::TermEvent;
-use super::scan::Csi;
+use super::scan::{Csi, Param};
+use super::sgr;
 use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes};
+use super::style::Extra;
 use super::term::Term;
 
 impl Term {
@@ -37,10 +39,16 @@ impl Term {
             }
             6 => {
                 self.is_origin = is_set;
-                self.inject(&format!("\x1b[?6{last}\x1b[H"));
+                self.inject(&format!("\x1b[?6{last}"));
+                self.go_home();
             }
             7 => self.text.is_autowrap = is_set,
             12 => self.private.is_blinking = is_set,
+            45 => self.text.is_reverse_wrap = is_set,
+            69 => {
+                self.text.has_columns = is_set;
+                self.text.columns = None;
+            }
             66 => self.inject(if is_set { "\x1b=" } else { "\x1b>" }),
             47 | 1047 => self.switch_screen(mode, is_set),
             1048 if is_set => self.save_cursor(),
@@ -61,11 +69,26 @@ impl Term {
         }
     }
 
+    /// XTSAVE and XTRESTORE, for modes that say what they are and switch no screen.
+    pub(super) fn keep_private_modes(&mut self, csi: &Csi<'_>) {
+        for mode in csi.params().map(Param::value).filter(|mode| !matches!(mode, 47 | 1047..=1049)) {
+            if csi.last == b's' {
+                let state = self.private_mode_state(mode);
+                if matches!(state, 1 | 2) {
+                    self.kept_modes.insert(mode, state == 1);
+                }
+            } else if let Some(is_set) = self.kept_modes.get(&mode) {
+                self.set_private_mode(mode, *is_set);
+            }
+        }
+    }
+
     /// 47 and 1047: the screens switch, the cursor stays; leaving by 1047 clears the alternate screen.
     fn switch_screen(&mut self, mode: u16, is_alt: bool) {
         if is_alt == self.is_alt_screen() {
             return;
         }
+        self.wait(false);
         let row = self.cursor_position().0;
         let col = self.cursor_in_row();
         if !is_alt && mode == 1047 {
@@ -97,6 +120,7 @@ impl Term {
         self.inject("\x1b[?1049h");
         self.private.has_alt_screen = true;
         self.margins = Margins::whole(self.n_rows());
+        self.text.columns = None;
         self.apply_margins();
         self.go_to(row, col);
         self.out.event(TermEvent::AltScreen(true));
@@ -109,6 +133,7 @@ impl Term {
         }
         self.inject("\x1b[?47l");
         self.margins = Margins::whole(self.n_rows());
+        self.text.columns = None;
         self.apply_margins();
         self.restore_cursor();
         self.out.event(TermEvent::AltScreen(false));
@@ -117,6 +142,7 @@ impl Term {
     fn keep_state(&mut self, screen: usize) {
         self.saved[screen] = SavedState {
             extra: self.pen.extra,
+            style: self.parser_style(),
             charsets: self.text.charsets,
             locked: self.text.locked,
             is_origin: self.is_origin,
@@ -136,13 +162,22 @@ impl Term {
         self.text.locked = saved.locked;
         self.is_origin = saved.is_origin;
         self.inject("\x1b8");
-        self.settle_edge();
+        match &mut self.text.columns {
+            Some(columns) => {
+                columns.is_waiting = false;
+                self.leave_edge();
+            }
+            None => self.settle_edge(),
+        }
+        let mut look = String::new();
+        sgr::write(&saved.style, &mut look);
+        self.inject(&look);
         let link = self.pen.extra.link;
-        self.adopt_look(super::style::Extra { link, ..saved.extra });
+        self.adopt_look(Extra { link, ..saved.extra });
     }
 
     /// Takes the look that the parser has now, with `extra` on top, as the pen.
-    pub(super) fn adopt_look(&mut self, extra: super::style::Extra) {
+    pub(super) fn adopt_look(&mut self, extra: Extra) {
         let screen = self.parser.screen();
         let is_both = extra.attrs.contains(super::style::BOLD_AND_DIM);
         let pen = Pen {
@@ -161,7 +196,7 @@ impl Term {
         self.text = TextModes { tab_stops: self.text.tab_stops.take(), ..TextModes::default() };
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
-        self.set_pen(self.pen.reset());
+        self.set_pen(Pen { extra: Extra { is_protected: false, ..self.pen.extra }, ..self.pen }.reset());
         self.inject("\x1b[?25h\x1b[?6l\x1b[?1l\x1b>\x1b[r\x1b[m\x1b[H\x1b7");
         self.saved[self.screen_index()] = SavedState::default();
         self.go_to(row, col);
@@ -176,6 +211,7 @@ impl Term {
         self.inject("\x1bc");
         self.text = TextModes::default();
         self.private = PrivateModes::default();
+        self.kept_modes.clear();
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
         self.saved = [SavedState::default(); 2];

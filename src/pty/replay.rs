@@ -24,6 +24,7 @@ pub(super) struct Replay {
     pub text: String,
     style: Style,
     link: Option<Link>,
+    is_protected: bool,
     /// The cell written last, and whether it is wide.
     last: (String, bool),
 }
@@ -51,9 +52,18 @@ impl Replay {
         }
     }
 
+    /// Protects what follows from selective erasing, or not.
+    fn protect(&mut self, is_protected: bool) {
+        if is_protected != self.is_protected {
+            self.text.push_str(protection(is_protected));
+            self.is_protected = is_protected;
+        }
+    }
+
     /// Goes back to the default look.
     pub fn end(&mut self) {
         self.set_look(Style::default(), None);
+        self.protect(false);
     }
 
     /// Writes runs that were kept in history.
@@ -77,6 +87,11 @@ impl Replay {
         self.last.0.push_str(cell);
         self.last.1 = is_wide;
     }
+}
+
+/// DECSCA.
+pub(super) const fn protection(is_protected: bool) -> &'static str {
+    if is_protected { "\x1b[1\"q" } else { "\x1b[\"q" }
 }
 
 /// Writes OSC 8 for `link`, or for its end.
@@ -120,6 +135,7 @@ impl Term {
                     let extra = self.styles.extra_of(contents);
                     extra.apply(&mut style);
                     replay.set_look(style, self.styles.link(extra));
+                    replay.protect(extra.is_protected);
                     replay.push_cell(&self.clusters.expand(contents), cell.is_wide());
                 }
             }

@@ -37,6 +37,8 @@ impl Term {
                 let state = match mode {
                     4 => on_or_off(self.text.is_insert),
                     20 => on_or_off(self.text.is_newline),
+                    // Block transfer, local echo and the like, which no terminal has any more.
+                    1 | 5 | 7 | 10 | 11 | 13..=19 => 4,
                     _ => 0,
                 };
                 self.out.reply(format!("\x1b[{mode};{state}$y").as_bytes());
@@ -86,7 +88,7 @@ impl Term {
     fn reported_cursor(&self) -> (u16, u16) {
         let row = self.cursor_position().0;
         let row = if self.is_origin { row.saturating_sub(self.margins.top) } else { row };
-        (row + 1, self.cursor_in_row() + 1)
+        (row + 1, self.counted_column() + 1)
     }
 
     /// Tells whether the host is dark (1) or light (2).
@@ -108,7 +110,7 @@ impl Term {
     }
 
     /// DECRQM: 0 unknown, 1 set, 2 reset.
-    fn private_mode_state(&self, mode: u16) -> u8 {
+    pub(super) fn private_mode_state(&self, mode: u16) -> u8 {
         use super::modes::{MouseEncoding, MouseMode};
         let modes = self.modes();
         let is_on = match mode {
@@ -119,8 +121,10 @@ impl Term {
             9 => modes.mouse == MouseMode::Press,
             12 => self.private.is_blinking,
             25 => !self.parser.screen().hide_cursor(),
+            45 => self.text.is_reverse_wrap,
             47 | 1047 | 1049 => modes.is_alt_screen,
             66 => modes.is_application_keypad,
+            69 => self.text.has_columns,
             1000 => modes.mouse == MouseMode::PressRelease,
             1002 => modes.mouse == MouseMode::ButtonMotion,
             1003 => modes.mouse == MouseMode::AnyMotion,
@@ -235,9 +239,15 @@ impl Term {
                 value
             }
             b"r" => format!("{};{}r", self.margins.top + 1, self.margins.bottom + 1),
+            b"s" if self.text.has_columns => {
+                let last = self.n_cols() - 1;
+                let (left, right) =
+                    self.text.columns.map_or((0, last), |columns| (columns.left, columns.right));
+                format!("{};{}s", left + 1, right + 1)
+            }
             b" q" => format!("{} q", self.cursor_shape_number().max(1)),
             b"\"p" => "62;1\"p".to_owned(),
-            b"\"q" => "0\"q".to_owned(),
+            b"\"q" => format!("{}\"q", u8::from(self.pen.extra.is_protected)),
             b"t" => format!("{}t", self.n_rows()),
             b"$|" => format!("{}$|", self.n_cols()),
             b"*|" => format!("{}*|", self.n_rows()),
@@ -247,14 +257,16 @@ impl Term {
 
     /// The look in which the next character would be printed, without its link.
     pub(super) fn current_style(&self) -> Style {
-        let screen = self.parser.screen();
-        let mut style = super::cells::style_of(
-            screen.fgcolor(),
-            screen.bgcolor(),
-            [screen.bold(), screen.dim(), screen.italic(), screen.underline(), screen.inverse()],
-        );
+        let mut style = self.parser_style();
         self.pen.extra.apply(&mut style);
         style
+    }
+
+    /// What the parser knows of the current look.
+    pub(super) fn parser_style(&self) -> Style {
+        let screen = self.parser.screen();
+        let flags = [screen.bold(), screen.dim(), screen.italic(), screen.underline(), screen.inverse()];
+        super::cells::style_of(screen.fgcolor(), screen.bgcolor(), flags)
     }
 
     /// The parameter of DECSCUSR; 0 is the host's own.

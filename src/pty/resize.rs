@@ -69,6 +69,7 @@ impl Term {
         self.parser = new_parser(size, hooks);
         self.size = size;
         self.margins = Margins::whole(size.n_rows());
+        self.text.columns = None;
         self.draw_anew(pulled, main);
         self.private.has_alt_screen = alt.is_some();
         if let Some((rows, place)) = alt {
@@ -151,7 +152,7 @@ impl Term {
     }
 
     /// Prints our own cells, in the modes of a fresh terminal.
-    fn reprint(&mut self, text: &str) {
+    pub(super) fn reprint(&mut self, text: &str) {
         self.print_again(text, true);
     }
 

@@ -19,6 +19,7 @@ impl Term {
         let Some((last, params)) = sequence.get(2..).and_then(|body| body.split_last()) else { return false };
         match last {
             b'm' => self.follow_sgr(params),
+            b'H' | b'f' | b'G' | b'`' | b'C' | b'K' | b'J' if self.text.columns.is_some() => false,
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
             // unless it is in front of the cursor.
@@ -66,9 +67,15 @@ impl Term {
                 self.set_private_modes(&csi);
                 true
             }
-            // No character is protected, so selective erasing takes all.
             (b'?', b"", b'J' | b'K') => {
-                self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
+                if !self.erase_selectively(&csi) {
+                    self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
+                }
+                self.settle_edge();
+                true
+            }
+            (b'?', b"", b's' | b'r') => {
+                self.keep_private_modes(&csi);
                 true
             }
             (0, b"!", b'p') => {
@@ -76,7 +83,7 @@ impl Term {
                 true
             }
             (0, b"", _) => self.move_or_edit(&csi, sequence) || self.tabulate(&csi) || self.answer(&csi),
-            _ => self.keyboard_request(&csi) || self.answer(&csi),
+            _ => self.area_request(&csi) || self.keyboard_request(&csi) || self.answer(&csi),
         };
         if !is_done {
             self.feed(sequence);
@@ -99,6 +106,9 @@ impl Term {
 
     /// Cursor movement, erasing, inserting, deleting, scrolling. Returns whether it was one of them.
     fn move_or_edit(&mut self, csi: &Csi<'_>, sequence: &[u8]) -> bool {
+        if self.move_between(csi) {
+            return true;
+        }
         let n = csi.number(0, 1);
         match csi.last {
             // The parser lets a margin stop only what starts inside the region.
@@ -112,13 +122,14 @@ impl Term {
                 let n = n.min(self.margins.bottom - self.cursor_position().0);
                 self.inject(&format!("\x1b[{n}{}", char::from(csi.last)));
             }
-            b'A' | b'B' | b'E' | b'F' | b'X' | b'D' => {
+            b'A' | b'B' | b'E' | b'F' | b'X' => {
                 self.leave_edge();
                 self.feed(sequence);
             }
-            b'j' | b'k' => {
+            b'D' | b'j' => self.back(n),
+            b'k' => {
                 self.leave_edge();
-                self.inject(&format!("\x1b[{n}{}", if csi.last == b'j' { 'D' } else { 'A' }));
+                self.inject(&format!("\x1b[{n}A"));
             }
             b'a' => self.inject(&format!("\x1b[{n}C")),
             b'd' => {
@@ -154,6 +165,7 @@ impl Term {
             b'@' | b'P' | b'L' | b'M' => self.insert_or_delete(csi.last, n, sequence),
             b'S' | b'T' => self.scroll(csi, n),
             b'b' => self.repeat(n),
+            b's' if self.text.has_columns => self.set_columns(csi),
             b's' if csi.params.is_empty() => self.save_cursor(),
             b'u' => self.restore_cursor(),
             b'r' => self.set_margins(csi, sequence),
@@ -174,8 +186,41 @@ impl Term {
         self.history.is_open() || self.parser.callbacks().has_rows()
     }
 
+    /// CUB and BS. With reverse wraparound (DECSET 45) the first column follows the last one of the row
+    /// above, and the top of the region its bottom.
+    pub(super) fn back(&mut self, n: u16) {
+        let is_wrapping = self.text.is_reverse_wrap && self.text.is_autowrap;
+        let columns = self.text.columns;
+        let is_waiting = self.is_at_edge() || columns.is_some_and(|columns| columns.is_waiting);
+        let mut n = n - u16::from(is_wrapping && is_waiting);
+        self.leave_edge();
+        self.wait(false);
+        let last = columns.map_or(self.n_cols() - 1, |columns| columns.right);
+        while n > 0 {
+            let (row, col) = self.cursor_position();
+            let first = columns.map_or(0, |columns| columns.left);
+            let first = if col < first { 0 } else { first };
+            if !is_wrapping || n <= col - first {
+                let n = n.min(col - first);
+                self.inject(&if n > 0 { format!("\x1b[{n}D") } else { String::new() });
+                return;
+            }
+            n -= col - first + 1;
+            let above = match row {
+                _ if row == self.margins.top => self.margins.bottom,
+                0 => self.n_rows() - 1,
+                _ => row - 1,
+            };
+            self.go_to(above, last);
+        }
+    }
+
     /// ICH, DCH, IL, DL; the cells that come in take the background.
-    fn insert_or_delete(&mut self, last: u8, n: u16, sequence: &[u8]) {
+    pub(super) fn insert_or_delete(&mut self, last: u8, n: u16, sequence: &[u8]) {
+        if let Some(columns) = self.text.columns {
+            self.insert_or_delete_between(columns, last, n);
+            return;
+        }
         self.leave_edge();
         let (row, col) = self.cursor_position();
         let n_cols = self.n_cols();
@@ -242,14 +287,16 @@ impl Term {
         }
         self.feed(sequence);
         self.margins = Margins { top: top - 1, bottom: bottom - 1 };
-        if !self.is_origin {
-            self.inject("\x1b[H");
-        }
+        self.go_home();
     }
 
     /// A line feed that fills the row which scrolls in with the background. A cursor that waits behind
     /// the last column stands on it then, as in xterm.
     pub(super) fn line_feed(&mut self) {
+        if let Some(columns) = self.text.columns {
+            self.line_feed_between(columns);
+            return;
+        }
         self.leave_edge();
         let will_scroll = self.cursor_position().0 == self.margins.bottom;
         self.inject("\n");
@@ -292,7 +339,10 @@ impl Term {
     }
 
     pub(super) fn tab_forward(&mut self, n: u16) {
-        let last = self.n_cols() - 1;
+        let last = match self.text.columns {
+            Some(columns) if self.cursor_in_row() <= columns.right => columns.right,
+            _ => self.n_cols() - 1,
+        };
         let stops = (self.cursor_position().1.saturating_add(1)..=last).filter(|col| self.is_tab_stop(*col));
         let target = stops.take(usize::from(n)).enumerate().last();
         let col = target.filter(|(i, _)| i + 1 == usize::from(n)).map_or(last, |(_, col)| col);
@@ -329,9 +379,11 @@ impl Term {
         match sequence.get(1..).unwrap_or_default() {
             b"7" => self.save_cursor(),
             b"8" => self.restore_cursor(),
+            b"6" => self.step_column(false),
+            b"9" => self.step_column(true),
             b"D" => self.line_feed(),
             b"E" => {
-                self.inject("\r");
+                self.carriage_return();
                 self.line_feed();
             }
             b"M" => self.reverse_line_feed(),
@@ -354,6 +406,10 @@ impl Term {
     }
 
     fn reverse_line_feed(&mut self) {
+        if let Some(columns) = self.text.columns {
+            self.reverse_line_feed_between(columns);
+            return;
+        }
         let row = self.cursor_position().0;
         if row == 0 && self.margins.top > 0 {
             return; // the parser would scroll the region
@@ -369,6 +425,7 @@ impl Term {
     fn alignment_pattern(&mut self) {
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
+        self.text.columns = None;
         let look = self.parser.screen().attributes_formatted();
         let row_of_e = "E".repeat(usize::from(self.n_cols()));
         let mut pattern = String::from("\x1b[?6l\x1b[r\x1b[m");

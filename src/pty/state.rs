@@ -2,7 +2,7 @@
 
 use super::charset::Charset;
 use super::style::Extra;
-use crate::base::grid::Attrs;
+use crate::base::grid::{Attrs, Style};
 
 /// Modes that change what a printed character does.
 #[derive(Debug, Clone)]
@@ -13,11 +13,17 @@ pub(super) struct TextModes {
     pub is_newline: bool,
     /// Text goes on in the next row at the right edge (DECAWM).
     pub is_autowrap: bool,
+    /// Going back from the first column leads to the last one of the row above (45).
+    pub is_reverse_wrap: bool,
     pub charsets: [Charset; 4],
     /// Which of `charsets` is in use.
     pub locked: usize,
     /// The set for the next character only (SS2, SS3).
     pub single_shift: Option<Charset>,
+    /// Left and right margins may be set (DECLRMM).
+    pub has_columns: bool,
+    /// The left and right margins, where they are not the edges.
+    pub columns: Option<Columns>,
     /// Tab stops by column, where they differ from every eighth.
     pub tab_stops: Option<Vec<bool>>,
 }
@@ -28,9 +34,12 @@ impl Default for TextModes {
             is_insert: false,
             is_newline: false,
             is_autowrap: true,
+            is_reverse_wrap: false,
             charsets: [Charset::Ascii; 4],
             locked: 0,
             single_shift: None,
+            has_columns: false,
+            columns: None,
             tab_stops: None,
         }
     }
@@ -49,6 +58,7 @@ impl TextModes {
             || !self.is_autowrap
             || self.single_shift.is_some()
             || self.tab_stops.is_some()
+            || self.columns.is_some()
             || self.charset() != Charset::Ascii
     }
 }
@@ -85,6 +95,8 @@ impl Pen {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedState {
     pub extra: Extra,
+    /// The rest of the look; the parser has one for both screens.
+    pub style: Style,
     pub charsets: [Charset; 4],
     pub locked: usize,
     pub is_origin: bool,
@@ -107,6 +119,8 @@ pub(super) struct PrivateModes {
     pub is_blinking: bool,
     /// Reverse video (5).
     pub is_reverse: bool,
+    /// Sums of areas are told as they are (XTCHECKSUM).
+    pub is_checksum_plain: bool,
     /// The alternate screen was shown, so that something may be left on it.
     pub has_alt_screen: bool,
 }
@@ -121,6 +135,7 @@ impl Default for PrivateModes {
             is_size_reported: false,
             is_blinking: false,
             is_reverse: false,
+            is_checksum_plain: false,
             has_alt_screen: false,
         }
     }
@@ -140,6 +155,21 @@ impl Margins {
 
     pub fn contains(self, row: u16) -> bool {
         (self.top..=self.bottom).contains(&row)
+    }
+}
+
+/// The left and right margin, both inside, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Columns {
+    pub left: u16,
+    pub right: u16,
+    /// The cursor stands on the last column that text reaches, and the next character wraps.
+    pub is_waiting: bool,
+}
+
+impl Columns {
+    pub fn contains(self, col: u16) -> bool {
+        (self.left..=self.right).contains(&col)
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Extra {
     pub underline_color: Color,
     /// The number of the link in the table, plus one; 0 is no link.
     pub link: u32,
+    /// Selective erasing leaves the character alone (DECSCA).
+    pub is_protected: bool,
 }
 
 /// Bold and dim together, which the parser takes for contradicting.
@@ -51,9 +53,9 @@ impl Extra {
         style.underline_color = self.underline_color;
     }
 
-    /// The same without any style, as after SGR 0; the link stays.
+    /// The same without any style, as after SGR 0; link and protection stay.
     pub fn reset(self) -> Self {
-        Self { link: self.link, ..Self::default() }
+        Self { link: self.link, is_protected: self.is_protected, ..Self::default() }
     }
 }
 

@@ -20,6 +20,7 @@ use super::state::{Keyboard, Margins, Pen, PrivateModes, SavedState, TextModes, 
 use super::style::StyleTable;
 use crate::base::grid::{Color, Cursor, CursorShape};
 use crate::base::size::TermSize;
+use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -42,6 +43,8 @@ pub struct Term {
     tail: Tail,
     pub(super) text: TextModes,
     pub(super) private: PrivateModes,
+    /// Private modes kept by XTSAVE, each with its state.
+    pub(super) kept_modes: BTreeMap<u16, bool>,
     pub(super) is_origin: bool,
     pub(super) margins: Margins,
     pub(super) saved: [SavedState; 2],
@@ -79,6 +82,7 @@ impl Term {
             tail: Tail::default(),
             text: TextModes::default(),
             private: PrivateModes::default(),
+            kept_modes: BTreeMap::new(),
             is_origin: false,
             margins: Margins::whole(size.n_rows()),
             saved: [SavedState::default(); 2],
@@ -145,6 +149,7 @@ impl Term {
         self.parser = new_parser(self.size, hooks);
         self.inject(&format!("{alt}{modes}{cursor}"));
         self.margins = Margins::whole(self.size.n_rows());
+        self.text.columns = None;
         self.is_origin = false;
         self.is_replaying = false;
         self.is_redrawing = false;

@@ -185,6 +185,16 @@ impl Term {
         cluster.text.len()
     }
 
+    /// Prints `text`, which fits into its row, in the current look but in no mode, and remembers none of it.
+    pub(super) fn print_as_is(&mut self, text: &str) {
+        let modes = std::mem::take(&mut self.text);
+        let before = (self.last_char, self.is_after_joiner, self.is_kept_apart);
+        (self.is_after_joiner, self.is_kept_apart) = (false, true);
+        self.print_slowly(text.as_bytes(), false);
+        self.text = modes;
+        (self.last_char, self.is_after_joiner, self.is_kept_apart) = before;
+    }
+
     /// Hands everything in `out` to the parser, so that the screen is current.
     fn flush_into(&mut self, out: &mut Pending) {
         self.feed(&out.bytes);
@@ -217,13 +227,19 @@ impl Term {
     }
 
     fn control(&mut self, out: &mut Pending, byte: u8) {
+        if self.text.columns.is_some() {
+            self.flush_into(out);
+            if self.control_between(byte) {
+                return;
+            }
+        }
         match byte {
             SHIFT_OUT => self.text.locked = 1,
             SHIFT_IN => self.text.locked = 0,
             0x08 => {
                 self.flush_into(out);
-                self.leave_edge();
-                out.push_control(byte);
+                self.back(1);
+                out.last = None;
             }
             b'\t' if self.text.tab_stops.is_some() => {
                 self.flush_into(out);
@@ -253,6 +269,11 @@ impl Term {
         let is_kept_apart = std::mem::take(&mut self.is_kept_apart);
         let was_after_joiner = std::mem::replace(&mut self.is_after_joiner, c == cluster::JOINER);
         let c = if c == '\u{fffd}' { REPLACEMENT } else { c };
+        if let Some(columns) = self.text.columns {
+            self.flush_into(out);
+            self.put_between(c, columns);
+            return;
+        }
         if c == cluster::EMOJI_STYLE && !out.is_last_wide() {
             self.flush_into(out);
             if self.widen(c) {

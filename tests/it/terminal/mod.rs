@@ -2,7 +2,9 @@
 //! door.
 
 mod answers;
+mod areas;
 mod cells;
+mod columns;
 mod fixtures;
 mod grammar;
 mod keys;

@@ -8,7 +8,7 @@ use orca::pty::term::{Term, TermConfig};
 
 /// Runs `output` on six rows of ten columns. `rows` are the rows from the top, blanks cut, separated by
 /// `/`; those left out are empty. The cursor is counted from 1.
-fn check(output: &str, rows: &str, cursor: (u16, u16)) {
+pub fn check(output: &str, rows: &str, cursor: (u16, u16)) {
     for n_bytes in [output.len(), 1] {
         let mut term = Term::new(TermSize::clamped(6, 10), TermConfig::default());
         output.as_bytes().chunks(n_bytes).for_each(|piece| term.process(piece));
@@ -244,6 +244,26 @@ fn modes_change_what_text_does() {
     check("abc\r\x1b[4hX\x1b[4lY", "XYbc", (1, 3));
     check("0123456789\r\x1b[4hX", "X012345678", (1, 2));
     check("abc\r\x1b[4h日", "日abc", (1, 3));
+}
+
+#[test]
+fn going_back_wraps_where_that_was_asked_for() {
+    check("ab\x1b[2H\x08*", "ab/*", (2, 2));
+    check("\x1b[?45h\x1b[2H\x08*", "         *", (1, 10));
+    check("\x1b[?45h\x1b[?7l\x1b[2H\x08*", "/*", (2, 2));
+    check("\x1b[?45h\x1b[1;9Habcd\x1b[4D*", "        *b/cd", (1, 10));
+    check("\x1b[?45h\x1b[1;9Hab\x08*", "        a*", (1, 10));
+    check("\x1b[?45h\x1b[2;5r\x1b[2H\x08*", "////         *", (5, 10));
+    check("\x1b[?45h\x1b[H\x1b[25j*", "///     *", (4, 7));
+    check("\x1b[?45h\x1b[!p\x1b[2H\x08*", "/*", (2, 2));
+}
+
+#[test]
+fn private_modes_are_kept_and_brought_back() {
+    check("\x1b[?7;45s\x1b[?7l\x1b[?7r0123456789a", "0123456789/a", (2, 2));
+    check("\x1b[?7l\x1b[?7s\x1b[?7h\x1b[?7r0123456789a", "012345678a", (1, 10));
+    check("\x1b[?7l\x1b[?7r0123456789a", "012345678a", (1, 10));
+    check("ab\x1b[?1049s\x1b[?1049h\x1b[?1049r", "", (1, 3));
 }
 
 #[test]

@@ -239,6 +239,16 @@ pub fn is_held(dir: &Path) -> bool {
     rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
+/// Lets the holder of a terminal's folder go on where somebody stopped it.
+pub fn resume(dir: &Path) {
+    // Whoever holds the lock is the one that the record names.
+    let holder = recorded_start(dir).filter(|_| is_held(dir)).map(|started| started.holder_pid);
+    let holder = holder.and_then(|pid| i32::try_from(pid).ok()).and_then(rustix::process::Pid::from_raw);
+    if let Some(holder) = holder {
+        rustix::process::kill_process(holder, rustix::process::Signal::CONT).or_log("resume a holder");
+    }
+}
+
 /// How the child ended, as the holder recorded it in the terminal's folder. A program that could not
 /// be started has exit code 127.
 pub fn recorded_end(dir: &Path) -> Option<ChildEnd> {

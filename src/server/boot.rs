@@ -40,8 +40,6 @@ pub enum NotStarted {
 
 /// Takes over the state directory.
 pub fn boot(dir: &StateDir, uid: u32, is_detached: bool) -> Result<Booted, NotStarted> {
-    // Files and sockets of ours are for their owner alone, whatever the starter's mask was.
-    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o077));
     let unwritable = |error: &std::io::Error| {
         let mut body = ErrorBody::new(
             ErrorCode::StoreUnwritable,

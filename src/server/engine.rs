@@ -484,13 +484,14 @@ impl Engine {
             true => Vec::new(),
             false => self.hub.publish(change.into_change(self.clock.now())),
         };
+        // What a caller is told was typed is in the terminal by then, should this server die.
+        acts.into_iter().for_each(|act| self.act(act));
         for (reply, answer) in replies {
             // A caller that left reads its answer from the ledger when it comes back.
             drop(reply.send(answer));
         }
         effects.into_iter().for_each(|effect| self.begin(effect));
         gone_effects.iter().for_each(|id| self.effects.forget(id));
-        acts.into_iter().for_each(|act| self.act(act));
         ended.iter().for_each(|terminal| self.terminals.collected(terminal));
         attached.into_iter().for_each(|subscriber| self.attach(subscriber));
         resyncs.into_iter().chain(lacking).for_each(|id| self.send_snapshot(id));

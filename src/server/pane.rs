@@ -31,7 +31,7 @@ use std::collections::VecDeque;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -48,9 +48,44 @@ pub enum Item {
     /// What a machine wants typed; waits for a person's draft.
     Machine(Vec<u8>),
     /// A prompt with its settling and its Enter; waits for a person's draft.
-    Prompt(VecDeque<Step>),
+    Prompt(Prompt),
     /// A line for an agent at rest, about these messages: typed at once or given back.
     Nudge { steps: VecDeque<Step>, messages: Vec<MessageId> },
+}
+
+/// A prompt, or what is left of it to type.
+#[derive(Debug)]
+pub struct Prompt {
+    pub steps: VecDeque<Step>,
+    /// Where it is noted how far it was typed ([`Typing`]), for the server after this one.
+    pub mark: Option<PathBuf>,
+}
+
+/// How far a marked prompt was typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Typing {
+    Begun,
+    /// With its Enter.
+    Sent,
+}
+
+impl Typing {
+    /// Reads a mark; None where nothing was typed.
+    pub fn read(mark: &Path) -> Option<Self> {
+        match std::fs::read(mark).ok()?.as_slice() {
+            b"sent" => Some(Self::Sent),
+            _ => Some(Self::Begun),
+        }
+    }
+
+    /// Leaves a mark. Not being able to costs a second typing after a crash, nothing else.
+    pub fn write(self, mark: &Path) {
+        let word = match self {
+            Self::Begun => "begun",
+            Self::Sent => "sent",
+        };
+        std::fs::write(mark, word).or_log("note how far a brief was typed");
+    }
 }
 
 /// What somebody wants typed, before it is known how this program takes it.
@@ -345,11 +380,29 @@ impl Pane {
     pub fn take(&self, typed: Typed) {
         match typed {
             Typed::Person(event) => drop(self.input(&event)),
-            Typed::Machine(bytes) => self.push(Item::Machine(bytes)),
-            Typed::Prompt(text) => self.push(Item::Prompt(match self.preset() {
-                Some(preset) => prompt::injection(&preset, &text).into_iter().filter(is_typed).collect(),
-                None => [Step::Paste(text), Step::Settle { ms: 50 }, Step::Enter].into(),
-            })),
+            Typed::Machine(bytes) => self.type_straight(bytes),
+            Typed::Prompt(text) => {
+                let steps = match self.preset() {
+                    Some(preset) => prompt::injection(&preset, &text).into_iter().filter(is_typed).collect(),
+                    None => [Step::Paste(text), Step::Settle { ms: 50 }, Step::Enter].into(),
+                };
+                self.push(Item::Prompt(Prompt { steps, mark: None }));
+            }
+        }
+    }
+
+    /// Types a machine's bytes at once where nothing is before them, else in their turn: what is in the
+    /// PTY is the program's, whatever becomes of this server.
+    fn type_straight(&self, bytes: Vec<u8>) {
+        let mut queue = self.queue();
+        let is_free = queue.items.is_empty() && queue.partial.is_empty() && !queue.has_draft;
+        let n_written = if is_free { link::write(&self.master, &bytes).unwrap_or(0) } else { 0 };
+        if n_written > 0 {
+            queue.typed_at = Some(Instant::now());
+        }
+        drop(queue);
+        if let Some(rest) = bytes.get(n_written..).filter(|rest| !rest.is_empty()) {
+            self.push(Item::Machine(rest.to_vec()));
         }
     }
 
@@ -375,7 +428,7 @@ impl Pane {
     pub fn withdraw_prompts(&self) -> bool {
         let mut queue = self.queue();
         let n_before = queue.items.len();
-        queue.items.retain(|item| !matches!(item, Item::Prompt(steps) if is_fresh(steps)));
+        queue.items.retain(|item| !matches!(item, Item::Prompt(prompt) if is_fresh(&prompt.steps)));
         queue.items.len() < n_before
     }
 

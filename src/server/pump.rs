@@ -7,7 +7,7 @@
 
 use super::command::{Command, Inbox};
 use super::idle::RestTeller;
-use super::pane::{Inner, Item, Order, Pane, Queue, is_fresh};
+use super::pane::{Inner, Item, Order, Pane, Prompt, Queue, Typing, is_fresh};
 use super::terminals::KILL_GRACE;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
@@ -431,7 +431,7 @@ impl Pump {
     /// Moves the next item into `partial`. False: nothing can be typed now.
     fn take_item(&mut self, queue: &mut Queue) -> bool {
         // A prompt that has begun is finished before anything else.
-        let has_begun = matches!(queue.items.front(), Some(Item::Prompt(steps)) if !is_fresh(steps));
+        let has_begun = matches!(queue.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps));
         let at = if has_begun {
             Some(0)
         } else {
@@ -447,7 +447,7 @@ impl Pump {
             }
             Item::Nudge { steps, messages } => match self.pane.rest(queue) {
                 Some(left) if left.is_zero() && self.pane.is_ready() != Some(false) => {
-                    queue.items.push_front(Item::Prompt(steps));
+                    queue.items.push_front(Item::Prompt(Prompt { steps, mark: None }));
                 }
                 Some(_) | None => {
                     self.rest.forget();
@@ -455,10 +455,13 @@ impl Pump {
                     self.inbox.try_send(refused).or_log("give a nudge back");
                 }
             },
-            Item::Prompt(mut steps) => {
+            Item::Prompt(mut prompt) => {
                 queue.typed_at = Some(Instant::now());
+                if let Some(mark) = prompt.mark.as_deref().filter(|_| is_fresh(&prompt.steps)) {
+                    Typing::Begun.write(mark);
+                }
                 let is_bracketed = self.pane.inner().term.modes().is_bracketed_paste;
-                match steps.pop_front() {
+                match prompt.steps.pop_front() {
                     Some(Step::Type(text)) => queue.partial = text.into_bytes().into(),
                     Some(Step::Paste(text)) => queue.partial = paste_bytes(&text, is_bracketed).into(),
                     Some(Step::Enter) => queue.partial = b"\r".to_vec().into(),
@@ -470,8 +473,10 @@ impl Pump {
                     // Whoever queued the prompt waits before and after it.
                     Some(Step::AwaitReady { .. } | Step::EnterAgain { .. }) | None => {}
                 }
-                if !steps.is_empty() {
-                    queue.items.push_front(Item::Prompt(steps));
+                if !prompt.steps.is_empty() {
+                    queue.items.push_front(Item::Prompt(prompt));
+                } else if let Some(mark) = &prompt.mark {
+                    Typing::Sent.write(mark);
                 }
                 if self.pause_until.is_some() {
                     return false;

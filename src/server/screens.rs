@@ -71,7 +71,7 @@ impl Screens {
         let mut shown = lock(&self.shown);
         let mut next = Vec::with_capacity(view.panes.len());
         for wanted in &view.panes {
-            let Some(pane) = self.terminals.pane(&wanted.terminal) else { continue };
+            let Some(pane) = self.terminals.shown(&wanted.terminal) else { continue };
             if view.is_active {
                 // Sizes follow the client that was last used.
                 pane.resize(wanted.size);

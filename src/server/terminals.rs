@@ -29,7 +29,7 @@ use std::collections::HashMap;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The size of one journal segment; there are two (design 8).
 const JOURNAL_BYTES: usize = 1 << 20;
@@ -105,6 +105,37 @@ impl Terminals {
     /// The live pane of a terminal, or of one that ended while this server knew it.
     pub fn pane(&self, terminal: &TerminalId) -> Option<Arc<Pane>> {
         lock(&self.panes).get(terminal).cloned()
+    }
+
+    /// The pane of a terminal for a screen: also of one that ended under an earlier server, drawn again
+    /// from its journal. None where nothing is left of it.
+    pub fn shown(&self, terminal: &TerminalId) -> Option<Arc<Pane>> {
+        if let Some(pane) = self.pane(terminal) {
+            return Some(pane);
+        }
+        let dir = self.folder(terminal);
+        let end = link::recorded_end(&dir).filter(|_| !link::is_held(&dir))?;
+        let mut revived = revive(&dir, self.config())?;
+        revived.term.set_host(lock(&self.host).clone());
+        revived.term.end_synchronized();
+        let nobody = std::fs::File::open("/dev/null").or_log("stand in for an ended terminal")?;
+        let (wake, _) = UnixStream::pair().or_log("stand in for an ended terminal")?;
+        let pane = Arc::new(Pane::new(PaneParts {
+            id: terminal.clone(),
+            dir,
+            child_pid: 0,
+            agent: None,
+            presets: Arc::clone(&self.presets),
+            master: nobody.into(),
+            term: revived.term,
+            said: Vec::new(),
+            last_output_at: None,
+            journal: None,
+            end: Some(end),
+            wake,
+        }));
+        pane.publish();
+        Some(Arc::clone(lock(&self.panes).entry(terminal.clone()).or_insert(pane)))
     }
 
     fn folder(&self, terminal: &TerminalId) -> PathBuf {
@@ -386,19 +417,24 @@ impl Terminals {
             held.retain(|pane| !pane.inner().is_let_go);
             held.iter().for_each(|pane| pane.order(Order::Kill { grace_ms: KILL_GRACE_MS }));
             let unheard: Vec<TerminalId> = lock(&self.unheard).keys().cloned().collect();
+            // One that somebody stopped would neither hear nor go.
+            held.iter().map(|pane| &pane.id).chain(&unheard).for_each(|id| link::resume(&self.folder(id)));
+            let patience = Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000);
             for id in unheard {
                 let started = link::recorded_start(&self.folder(&id));
                 let is_ours = |child_pid: &u32| holder::is_session_of(*child_pid, id.as_str());
                 if let Some(child_pid) = started.map(|started| started.child_pid).filter(is_ours) {
-                    // Its holder says so to the next server.
                     holder::end_session(child_pid, KILL_GRACE);
                 }
+                let began = Instant::now();
+                while self.is_unheard(&id) && began.elapsed() < patience {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                held.extend(self.pane(&id));
             }
             // Until their ends are recorded and their holders gone: no process of ours stays behind.
             for pane in held {
-                pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000), |inner| {
-                    inner.is_let_go
-                });
+                pane.wait_until(patience, |inner| inner.is_let_go);
             }
         });
         ended.await.or_log("wait for processes to end");

@@ -205,6 +205,22 @@ fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
 }
 
 #[test]
+fn what_an_ended_program_showed_stays_on_the_screen_under_the_next_server() {
+    let sandbox = Sandbox::with_repo();
+    let terminal = sandbox.shell();
+    sandbox.type_line(&terminal, "umask; echo last ''words; exit 3");
+    wait::until(|| (sandbox.terminal(&terminal)["life"] == "exited").then_some(()), || sandbox.log());
+    sandbox.kill_server();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("last words");
+    // A program's files are made as its person's other files are.
+    screen.wait_for("0022");
+    screen.wait_for("exited with status 3");
+    screen.keys("\x02[");
+    screen.wait_for("last words");
+}
+
+#[test]
 fn a_question_is_on_the_screen_whatever_the_mailbox_does_and_a_task_shows_what_was_before() {
     let sandbox = Sandbox::with_repo();
     sandbox.ask(&["orchestration", "run-create", "--objective", "try it"]);

@@ -103,7 +103,8 @@ impl Effects {
             Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
                 let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
-                prompt::deliver(&self.terminals, terminal_id, text, *timeout_ms, &blocked, &is_wanted)
+                let brief = (open.id.as_str(), text.as_str());
+                prompt::deliver(&self.terminals, terminal_id, brief, *timeout_ms, &blocked, &is_wanted)
             }
             Effect::CloseTerminal { terminal_id, archives_first } => {
                 self.terminals.starts.wait(terminal_id);

@@ -5,7 +5,7 @@ use crate::agent::detect::AgentState;
 use crate::agent::prompt::{self, Step};
 use crate::base::id::TerminalId;
 use crate::model::effect::Outcome;
-use crate::server::pane::{Item, Pane, is_typed};
+use crate::server::pane::{Inner, Item, Pane, Prompt, Typing, is_typed};
 use crate::server::terminals::Terminals;
 use std::time::{Duration, Instant};
 
@@ -15,13 +15,14 @@ const QUIET: Duration = Duration::from_millis(1_500);
 const WATCH: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Delivers a brief. `tell_blocked` is called once if something on the screen, or a person's draft,
+/// Delivers the brief of the effect with the id `effect`. What an earlier server typed of it is not typed
+/// again: the rest is. `tell_blocked` is called once if something on the screen, or a person's draft,
 /// holds it back; it is typed when the way is free, unless `is_wanted` says that its attempt was given
 /// up meanwhile.
 pub(super) fn deliver(
     terminals: &Terminals,
     terminal: &TerminalId,
-    text: &str,
+    (effect, text): (&str, &str),
     timeout_ms: u64,
     tell_blocked: &dyn Fn(String),
     is_wanted: &dyn Fn() -> bool,
@@ -42,6 +43,14 @@ pub(super) fn deliver(
         Some(preset) => prompt::injection(&preset, text),
         None => vec![Step::Paste(text.to_owned()), Step::Settle { ms: 300 }, Step::Enter],
     };
+    let mark = pane.dir.join(format!("brief-{effect}"));
+    let typed = Typing::read(&mark);
+    let is_working = |state: AgentState| state == AgentState::Working || state.is_blocked();
+    let is_over = |inner: &Inner| is_working(inner.state) || inner.end.is_some();
+    if typed == Some(Typing::Sent) {
+        pane.wait_until(WATCH, is_over);
+        return seen(&pane);
+    }
     if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked, is_wanted) {
         return ended;
     }
@@ -49,21 +58,27 @@ pub(super) fn deliver(
         Step::EnterAgain { after_ms } => Some(*after_ms),
         Step::AwaitReady { .. } | Step::Type(_) | Step::Paste(_) | Step::Settle { .. } | Step::Enter => None,
     });
-    pane.push(Item::Prompt(steps.into_iter().filter(is_typed).collect()));
+    let is_left = |step: &Step| {
+        is_typed(step) && (typed.is_none() || matches!(step, Step::Settle { .. } | Step::Enter))
+    };
+    let steps = steps.into_iter().filter(is_left).collect();
+    pane.push(Item::Prompt(Prompt { steps, mark: Some(mark) }));
     if !await_typed(&pane, tell_blocked, is_wanted) {
         return withdrawn();
     }
-    let is_working = |state: AgentState| state == AgentState::Working || state.is_blocked();
     let first = again.map_or(WATCH, Duration::from_millis);
-    let mut is_confirmed = pane.wait_until(first, |inner| is_working(inner.state) || inner.end.is_some());
-    if !is_confirmed && again.is_some() {
+    if !pane.wait_until(first, is_over) && again.is_some() {
         pane.push(Item::Machine(b"\r".to_vec()));
-        is_confirmed = pane.wait_until(WATCH, |inner| is_working(inner.state) || inner.end.is_some());
+        pane.wait_until(WATCH, is_over);
     }
-    if pane.inner().end.is_some() {
-        return Outcome::PromptDelivered { is_confirmed: false };
-    }
-    Outcome::PromptDelivered { is_confirmed }
+    seen(&pane)
+}
+
+/// What is seen of a brief that was typed.
+fn seen(pane: &Pane) -> Outcome {
+    let inner = pane.inner();
+    let is_at_work = inner.state == AgentState::Working || inner.state.is_blocked();
+    Outcome::PromptDelivered { is_confirmed: is_at_work && inner.end.is_none() }
 }
 
 /// Waits until the agent takes text. Past the deadline the text is typed all the same, except into a

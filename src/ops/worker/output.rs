@@ -127,8 +127,9 @@ fn transcript(
     let wish = TranscriptWish {
         format: session.format,
         path: session.path.clone(),
-        home: session.home.clone(),
+        root: session.root.clone(),
         begins_at: session.begins_at,
+        ends_at: session.ends_at,
         from,
         limit,
     };

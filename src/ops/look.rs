@@ -28,7 +28,7 @@ pub enum Look {
     /// Whether a file can be the transcript of an agent.
     Session(SessionWish),
     /// Messages of a transcript.
-    Transcript(TranscriptWish),
+    Transcript(Box<TranscriptWish>),
 }
 
 /// A path that an agent's hook reported.

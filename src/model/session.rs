@@ -59,10 +59,13 @@ pub struct Session {
     pub session_id: String,
     /// Where the transcript is, without links as far as it was there.
     pub path: String,
-    /// The provider's folder, which the transcript may not leave.
-    pub home: String,
+    /// The provider's folder of transcripts, which it may not leave.
+    pub root: String,
     /// Where in the file this attempt begins: an agent that is used again has an earlier one before it.
     pub begins_at: u64,
+    /// Where the next attempt begins, once there is one in the same session.
+    #[serde(default)]
+    pub ends_at: Option<u64>,
     pub reported_at: Timestamp,
 }
 

@@ -133,7 +133,7 @@ pub struct CallerFacts {
     pub origin: Origin,
     /// The terminal whose child the calling process is, by its parent chain.
     pub ancestry: Option<TerminalId>,
-    /// Its parents are known and none of them is in a terminal.
+    /// No terminal is found above it where one would be.
     pub is_elsewhere: bool,
     /// The checkout around the caller's directory, where the call needs it.
     pub place: Option<Place>,

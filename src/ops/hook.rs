@@ -46,18 +46,32 @@ pub fn report(cx: &mut Cx<'_>, call: HookReport) -> Result<Answer, OpError> {
         Sight::Seen(_) => return Err(mismatch()),
     };
     let Some(file) = file else { return ignored("no transcript") };
+    let begins_at = if is_first && began_with(&terminal, &dispatch) { 0 } else { file.n_bytes };
+    end_earlier(cx, &terminal, &call.session_id, begins_at)?;
     cx.tx.put(&Session {
-        begins_at: if is_first && began_with(&terminal, &dispatch) { 0 } else { file.n_bytes },
+        begins_at,
+        ends_at: None,
         dispatch_id: dispatch.id,
         terminal_id: terminal.id,
         incarnation: terminal.incarnation,
         format,
         session_id: call.session_id,
         path: file.path,
-        home: file.home,
+        root: file.root,
         reported_at: cx.now,
     })?;
     reply(&HookReported { recorded: true, reason: None })
+}
+
+/// An earlier attempt in the same session ends where this one begins.
+fn end_earlier(cx: &mut Cx<'_>, terminal: &Terminal, session: &str, begins_at: u64) -> Result<(), OpError> {
+    for mut earlier in cx.tx.list::<Session>("terminal", terminal.id.as_str(), usize::MAX)? {
+        if earlier.session_id == session && earlier.ends_at.is_none() {
+            earlier.ends_at = Some(begins_at);
+            cx.tx.put(&earlier)?;
+        }
+    }
+    Ok(())
 }
 
 /// The shape of the transcripts of the agent in a terminal.

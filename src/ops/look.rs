@@ -28,7 +28,7 @@ pub enum Look {
     /// Whether a file can be the transcript of an agent.
     Session(SessionWish),
     /// Messages of a transcript.
-    Transcript(TranscriptWish),
+    Transcript(Box<TranscriptWish>),
 }
 
 /// A path that an agent's hook reported.
@@ -45,8 +45,8 @@ pub struct SessionWish {
 pub struct SessionFile {
     /// Without links, as far as it is there.
     pub path: String,
-    /// The provider's folder, without links.
-    pub home: String,
+    /// The provider's folder of transcripts, without links.
+    pub root: String,
     pub n_bytes: u64,
 }
 
@@ -55,9 +55,11 @@ pub struct SessionFile {
 pub struct TranscriptWish {
     pub format: TranscriptFormat,
     pub path: String,
-    pub home: String,
+    pub root: String,
     /// Nothing before it is shown.
     pub begins_at: u64,
+    /// Nothing from there on is.
+    pub ends_at: Option<u64>,
     /// Those after this place; None for the newest ones.
     pub from: Option<TranscriptPlace>,
     pub limit: usize,

@@ -324,8 +324,12 @@ impl Job {
 
     async fn caller(&self, request: &Request, needs_place: bool) -> CallerFacts {
         let origin = request.origin.clone();
-        let ancestry = self.pid.and_then(|pid| peer::terminal_of(pid, &self.host.terminals));
-        let is_elsewhere = ancestry.is_none() && peer::has_parents();
+        let terminals = &self.host.terminals;
+        // The process of a terminal may speak before the terminal was taken over, and is found nowhere then.
+        let named = origin.env_handle.as_deref().and_then(|handle| TerminalId::parse(handle).ok());
+        let is_starting = named.is_some_and(|terminal| terminals.pane(&terminal).is_none());
+        let ancestry = self.pid.and_then(|pid| peer::terminal_of(pid, terminals));
+        let is_elsewhere = ancestry.is_none() && !is_starting && peer::has_parents();
         let place = match origin.cwd.clone().filter(|_| needs_place) {
             Some(cwd) => tokio::task::spawn_blocking(move || peer::place_of(&cwd))
                 .await

@@ -2,9 +2,9 @@
 //!
 //! Started on demand, detached, one per state directory ([`boot`]). [`engine`] is the single writer
 //! on a thread of its own; [`conn`] serves clients on the asynchronous main thread; each terminal has a
-//! thread ([`terminals`]); calls also come as files ([`spool`]); effects run on threads of their own
-//! ([`effects`]) and come back to the
-//! engine as outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
+//! thread ([`terminals`]); calls also come as files ([`spool`]); files of agents are read in
+//! [`transcript`]; effects run on threads of their own ([`effects`]) and come back to the engine as
+//! outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
 //! only way to recover there is.
 
 mod batch;

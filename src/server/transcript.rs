@@ -1,7 +1,7 @@
 //! The transcript files of agents: which file may be one, and what stands in it.
 //!
 //! A path comes from a hook, so it is nobody's promise. Only a regular file of this user below the provider's
-//! own folder is ever opened, and only for reading. Blocks; called from threads of its own.
+//! own folder of transcripts is ever opened, and only for reading. Blocks; called from threads of its own.
 
 use crate::agent::transcript::{Messages, Window, following, newest};
 use crate::model::session::NoTranscript;
@@ -35,18 +35,19 @@ pub fn find(wish: &SessionWish, variable: impl Fn(&str) -> Option<OsString>) -> 
         Some(home) => PathBuf::from(home),
         None => PathBuf::from(value("HOME")?).join(usual),
     };
-    let home = resolved(&home)?;
+    // The person may have put it elsewhere, by a link of their own.
+    let root = resolved(&home.join(folder))?;
     let path = resolved(Path::new(&wish.path))?;
-    if !path.starts_with(home.join(folder)) {
+    if !path.starts_with(&root) {
         return None;
     }
-    let n_bytes = match open(&path, &home) {
+    let n_bytes = match open(&path, &root) {
         Ok((_, n_bytes)) => n_bytes,
         Err(NoTranscript::Missing) => 0,
         Err(_) => return None,
     };
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
-    Some(SessionFile { path: text(path)?, home: text(home)?, n_bytes })
+    Some(SessionFile { path: text(path)?, root: text(root)?, n_bytes })
 }
 
 /// The path without links, as far as it is there.
@@ -62,12 +63,12 @@ fn resolved(path: &Path) -> Option<PathBuf> {
 }
 
 /// Opens a transcript, and how long it is.
-fn open(path: &Path, home: &Path) -> Result<(File, u64), NoTranscript> {
+fn open(path: &Path, root: &Path) -> Result<(File, u64), NoTranscript> {
     let fault = |error: std::io::Error| match error.kind() {
         ErrorKind::NotFound => NoTranscript::Missing,
         _ => NoTranscript::Unreadable,
     };
-    if !path.canonicalize().map_err(fault)?.starts_with(home) {
+    if !path.canonicalize().map_err(fault)?.starts_with(root) {
         return Err(NoTranscript::Unreadable);
     }
     // Nothing is followed at the end, and a pipe in its place does not block.
@@ -82,7 +83,8 @@ fn open(path: &Path, home: &Path) -> Result<(File, u64), NoTranscript> {
 /// Reads a page of a transcript.
 pub fn read(wish: &TranscriptWish) -> Result<TranscriptPart, TranscriptFault> {
     let (file, n_bytes) =
-        open(Path::new(&wish.path), Path::new(&wish.home)).map_err(TranscriptFault::None)?;
+        open(Path::new(&wish.path), Path::new(&wish.root)).map_err(TranscriptFault::None)?;
+    let n_bytes = wish.ends_at.map_or(n_bytes, |end| end.min(n_bytes));
     match &wish.from {
         Some(place) => read_on(&file, n_bytes, wish, place),
         None => read_newest(&file, n_bytes, wish),
@@ -99,7 +101,7 @@ fn read_on(
     if place.offset > n_bytes || place.offset < wish.begins_at || mark(file, place.offset)? != place.mark {
         return Err(TranscriptFault::Changed);
     }
-    let bytes = bytes_at(file, place.offset, MAX_SCAN)?;
+    let bytes = bytes_at(file, place.offset, n_bytes - place.offset)?;
     let is_rest = bytes.len() as u64 == MAX_SCAN;
     let window = Window { bytes: &bytes, start: place.offset, begins_inside: place.is_inside };
     let found = following(wish.format, &window, wish.limit);

@@ -244,9 +244,9 @@ rows! {
         entries.extend(row.terminal_id.as_ref().map(|terminal| unique("terminal", terminal.as_str())));
         entries
     };
-    // Keyed by dispatch. `all`: by the time of the report.
+    // Keyed by dispatch. `terminal` <handle>: by the time of the report.
     Session, "session", "session_index", row => row.dispatch_id.to_string(), {
-        vec![entry("all", "", moment(row.reported_at))]
+        vec![entry("terminal", row.terminal_id.as_str(), moment(row.reported_at))]
     };
     // `all`: by request time. `dispatch` <dispatch>.
     OpenEffect, "effect", "effect_index", row => row.id.to_string(), {

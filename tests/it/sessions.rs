@@ -92,7 +92,7 @@ fn only_a_process_of_the_pane_speaks_for_its_agent() {
     sandbox.wait_for_text(&other, "\"over\"");
     assert_eq!(read(&sandbox, &dispatch)["fallbackReason"], "session_not_reported");
     // The same from its own pane counts.
-    sandbox.type_line(&terminal, &words(""));
+    sandbox.type_line(&terminal, &format!("while {}; do sleep 1; done", words("")));
     let source = || read(&sandbox, &dispatch)["source"].clone();
     until(|| (source() == "transcript").then_some(()), || source().to_string());
 }

@@ -222,3 +222,29 @@ fn a_follower_misses_nothing_over_restarts_and_however_late_it_reads() {
     let printed = sandbox.output(&["events", "--types", "run"]);
     assert_eq!(String::from_utf8_lossy(&printed.stdout).lines().count(), 43);
 }
+
+#[test]
+fn a_terminal_whose_output_cannot_be_kept_is_not_closed() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "full"]);
+    let start = ["orchestration", "worker-start", "--spec", "wait", "--agent", "quiet"];
+    let receipt = sandbox.ask(&start);
+    let text = |name: &str| receipt[name].as_str().unwrap().to_owned();
+    let (task, dispatch, handle) = (text("taskId"), text("dispatchId"), text("agentTerminalHandle"));
+    sandbox.wait_for_text(&handle, "agent is up");
+    let done =
+        ["--subject", "done", "--outcome", "succeeded", "--task-id", &task, "--dispatch-id", &dispatch];
+    let report = [&["orchestration", "send", "--from", &handle, "--type", "worker_done"], &done[..]].concat();
+    sandbox.ask(&report);
+    // Nothing can be written where this is.
+    let taken = sandbox.state().join("terminals").join(&handle).join("archive.txt");
+    std::fs::create_dir_all(taken.join("in the way")).unwrap();
+    let release = ["orchestration", "worker-release", "--dispatch", &dispatch, "--retry-request", "release"];
+    let refused = sandbox.envelope(&release);
+    assert_eq!(refused["error"]["code"], "archive_failed", "{refused}");
+    assert_eq!(sandbox.terminal(&handle)["connected"], true);
+    std::fs::remove_dir_all(&taken).unwrap();
+    let released = sandbox.ask(&release);
+    assert_eq!(released["state"], "released", "{released}");
+    assert_eq!(released["archive"]["status"], "captured", "{released}");
+}

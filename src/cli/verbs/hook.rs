@@ -53,7 +53,7 @@ fn tell(args: HookArgs, environment: &Environment) -> Option<()> {
     let mut said = Vec::new();
     // Read in any case: an agent may take a broken pipe for a failure.
     std::io::stdin().lock().take(MAX_SAID).read_to_end(&mut said).ok()?;
-    environment.terminal_handle.as_ref().or(environment.pane_key.as_ref())?;
+    environment.terminal_handle.as_ref()?;
     let Said { session_id, transcript_path } = serde_json::from_slice(&said).ok()?;
     let report = HookReport { agent: args.agent, session_id, transcript_path };
     let request = Request {

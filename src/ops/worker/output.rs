@@ -26,39 +26,32 @@ enum Cursor {
     Transcript(TranscriptPlace),
 }
 
+/// Where a page is to come from.
+enum Way {
+    Terminal(Option<u64>),
+    /// The terminal may do instead, where it `is_optional`.
+    Transcript {
+        from: Option<TranscriptPlace>,
+        is_optional: bool,
+    },
+}
+
 /// `worker-read`.
 pub fn read(cx: &mut Cx<'_>, call: WorkerRead) -> Result<Answer, OpError> {
     let seen = see(cx, dispatch::named(cx, &call.dispatch)?)?;
     let again = format!("orca orchestration worker-read --dispatch {} --json", seen.dispatch.id);
     let terminal = exact_terminal(&seen)?;
     let session = session_of(cx, &seen, terminal)?;
-    let cursor = call.cursor.as_deref().map(|cursor| {
-        parse_cursor(cursor, &seen, session.as_ref().ok())
-            .map_err(|body| OpError::from(body.next_step(&again)))
-    });
-    let cursor = cursor.transpose()?;
-    let is_transcript_only = match (call.source.as_deref(), &cursor) {
-        (None | Some("auto"), None) => false,
-        // What was begun with one source goes on with it.
-        (None | Some("auto" | "transcript"), Some(Cursor::Transcript(_))) => true,
-        (Some("transcript"), None) => true,
-        (None | Some("auto"), Some(Cursor::Terminal(line))) => {
-            let reason = session.as_ref().err().copied();
-            return reply(&terminal_output(cx, &seen, terminal, Some(*line), &call, reason)?);
+    let cursor = call.cursor.as_deref();
+    let cursor = cursor.map(|cursor| parse_cursor(cursor, &seen, session.as_ref().ok())).transpose();
+    let cursor = cursor.map_err(|body| body.next_step(&again))?;
+    let (from, is_optional) = match way(call.source.as_deref(), cursor, &again)? {
+        Way::Terminal(line) => {
+            let is_asked_for = call.source.as_deref() == Some("terminal");
+            let reason = session.err().filter(|_| !is_asked_for);
+            return reply(&terminal_output(cx, &seen, terminal, line, &call, reason)?);
         }
-        (Some("terminal"), None) => return reply(&terminal_output(cx, &seen, terminal, None, &call, None)?),
-        (Some("terminal"), Some(Cursor::Terminal(line))) => {
-            return reply(&terminal_output(cx, &seen, terminal, Some(*line), &call, None)?);
-        }
-        (Some("terminal"), Some(Cursor::Transcript(_))) | (Some("transcript"), Some(Cursor::Terminal(_))) => {
-            let message = "The cursor is one of the other source.";
-            return Err(refuse(ErrorCode::CursorInvalid, message).next_step(again).into());
-        }
-        (Some(_), _) => return Err(invalid("--source must be auto, transcript or terminal.")),
-    };
-    let from = match cursor {
-        Some(Cursor::Transcript(place)) => Some(place),
-        Some(Cursor::Terminal(_)) | None => None,
+        Way::Transcript { from, is_optional } => (from, is_optional),
     };
     let found = match session {
         Err(reason) => Err(TranscriptFault::None(reason)),
@@ -75,10 +68,28 @@ pub fn read(cx: &mut Cx<'_>, call: WorkerRead) -> Result<Answer, OpError> {
         Err(TranscriptFault::Changed) => {
             Err(changed("The transcript was written anew").next_step(again).into())
         }
-        Err(TranscriptFault::None(reason)) if is_transcript_only => Err(required(&seen, reason).into()),
-        Err(TranscriptFault::None(reason)) => {
+        Err(TranscriptFault::None(reason)) if is_optional => {
             reply(&terminal_output(cx, &seen, terminal, None, &call, Some(reason))?)
         }
+        Err(TranscriptFault::None(reason)) => Err(required(&seen, reason).into()),
+    }
+}
+
+/// What was begun with one source goes on with it.
+fn way(source: Option<&str>, cursor: Option<Cursor>, again: &str) -> Result<Way, OpError> {
+    match (source, cursor) {
+        (None | Some("auto"), None) => Ok(Way::Transcript { from: None, is_optional: true }),
+        (Some("transcript"), None) => Ok(Way::Transcript { from: None, is_optional: false }),
+        (Some("terminal"), None) => Ok(Way::Terminal(None)),
+        (None | Some("auto" | "transcript"), Some(Cursor::Transcript(place))) => {
+            Ok(Way::Transcript { from: Some(place), is_optional: false })
+        }
+        (None | Some("auto" | "terminal"), Some(Cursor::Terminal(line))) => Ok(Way::Terminal(Some(line))),
+        (Some("terminal" | "transcript"), Some(_)) => {
+            let message = "The cursor is one of the other source.";
+            Err(refuse(ErrorCode::CursorInvalid, message).next_step(again).into())
+        }
+        (Some(_), _) => Err(invalid("--source must be auto, transcript or terminal.")),
     }
 }
 
@@ -127,12 +138,13 @@ fn transcript(
     let wish = TranscriptWish {
         format: session.format,
         path: session.path.clone(),
-        home: session.home.clone(),
+        root: session.root.clone(),
         begins_at: session.begins_at,
+        ends_at: session.ends_at,
         from,
         limit,
     };
-    match look(cx, Look::Transcript(wish))? {
+    match look(cx, Look::Transcript(Box::new(wish)))? {
         Sight::Ask(answer) => Ok(Ask(answer)),
         Sight::Seen(Seen::Transcript(found)) => Ok(Found(found)),
         Sight::Seen(_) => Err(mismatch()),

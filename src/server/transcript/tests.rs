@@ -36,9 +36,9 @@ impl Home {
 
     fn read(&self, below: &str, from: Option<TranscriptPlace>) -> Result<TranscriptPart, TranscriptFault> {
         let text = |below: &str| self.path(below).to_string_lossy().into_owned();
-        let (path, home) = (text(below), text(".claude"));
+        let (path, root) = (text(below), text(".claude/projects"));
         let format = TranscriptFormat::Claude;
-        read(&TranscriptWish { format, path, home, begins_at: 0, from, limit: 40 })
+        read(&TranscriptWish { format, path, root, begins_at: 0, ends_at: None, from, limit: 40 })
     }
 }
 
@@ -63,6 +63,13 @@ fn only_a_file_of_the_agents_own_folder_can_be_a_transcript() {
     for link in ["-w/link.jsonl", "-w/dangling.jsonl", "up/outside.jsonl", "up/new.jsonl"] {
         assert_eq!(home.find(&format!(".claude/projects/{link}"), &[]), None, "{link}");
     }
+    // A folder that the person moved is where they put it.
+    std::fs::create_dir(home.path("disk")).unwrap();
+    std::fs::create_dir(home.path("linked")).unwrap();
+    symlink(home.path("disk"), home.path("linked/projects")).unwrap();
+    let linked = home.path("linked").to_string_lossy().into_owned();
+    let found = home.find("linked/projects/s.jsonl", &[("CLAUDE_CONFIG_DIR", &linked)]).unwrap();
+    assert_eq!(Path::new(&found.path), home.path("disk/s.jsonl"));
     // The agent's own environment says where its folder is, before the server's.
     let moved = home.path("moved").to_string_lossy().into_owned();
     std::fs::create_dir_all(home.path("moved/projects")).unwrap();

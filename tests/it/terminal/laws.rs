@@ -249,6 +249,8 @@ fn what_was_found_once_stays_right() {
         (size(3, 4), "\x1b[?6h\x1b[2;3H\x1b7\x1b[H\x1b[?6l", "\x1b8xy", size(4, 4)),
         // What is repeated is not what was drawn again to put the cursor behind it.
         (size(3, 4), "abcd\x1b[b\x1b[1;4Hx", "\x1b[b", size(4, 4)),
+        // A mark on a cell that was erased in some look.
+        (size(3, 9), "\x1b[1mab\x1b[2K", "\u{202e}x\u{301}", size(4, 4)),
         // The only row leaves the screen by wrapping.
         (size(1, 2), "abcdefg", "hijk", size(2, 3)),
         (size(1, 4), "abc日本語", "👍🏽👍🏽x👍🏽", size(1, 3)),

@@ -154,7 +154,9 @@ impl Term {
             return;
         }
         if !columns.is_waiting {
-            self.inject(mark.encode_utf8(&mut [0; 4]));
+            if self.is_behind_character() {
+                self.inject(mark.encode_utf8(&mut [0; 4]));
+            }
             return;
         }
         self.return_cursor(row, col + 1);

@@ -41,6 +41,7 @@ mod slots;
 pub mod snapshot;
 mod state;
 mod style;
+mod tabs;
 pub mod term;
 mod text;
 pub mod view;

@@ -1,8 +1,8 @@
 //! Sequences that the parser lacks or gets wrong, turned into those it has.
 //!
 //! [`Term::is_native`] is the gate: what it lets through never comes here. Everything else is
-//! dispatched by [`Term::rewrite`] to this file (cursor, editing, tabs), `private.rs` (modes),
-//! `reply.rs` (queries), `osc.rs` and `pen.rs`.
+//! dispatched by [`Term::rewrite`] to this file (cursor, editing), `tabs.rs`, `columns.rs`, `area.rs`,
+//! `private.rs` (modes), `reply.rs` (queries), `osc.rs` and `pen.rs`.
 
 use super::charset::Charset;
 use super::scan::Csi;
@@ -325,54 +325,6 @@ impl Term {
     /// The column of the cursor, the last one where it stands behind it.
     pub(super) fn cursor_in_row(&self) -> u16 {
         self.cursor_position().1.min(self.n_cols() - 1)
-    }
-
-    fn tabulate(&mut self, csi: &Csi<'_>) -> bool {
-        match csi.last {
-            b'I' => self.tab_forward(csi.number(0, 1)),
-            b'Z' => self.tab_back(csi.number(0, 1)),
-            b'g' if csi.number(0, 0) == 0 => self.set_tab_stop(false),
-            b'g' if csi.number(0, 0) == 3 => self.tab_stops_mut().fill(false),
-            _ => return false,
-        }
-        true
-    }
-
-    pub(super) fn tab_forward(&mut self, n: u16) {
-        let last = match self.text.columns {
-            Some(columns) if self.cursor_in_row() <= columns.right => columns.right,
-            _ => self.n_cols() - 1,
-        };
-        let stops = (self.cursor_position().1.saturating_add(1)..=last).filter(|col| self.is_tab_stop(*col));
-        let target = stops.take(usize::from(n)).enumerate().last();
-        let col = target.filter(|(i, _)| i + 1 == usize::from(n)).map_or(last, |(_, col)| col);
-        self.inject(&format!("\x1b[{}G", col + 1));
-    }
-
-    fn tab_back(&mut self, n: u16) {
-        let stops = (0..self.cursor_in_row()).rev().filter(|col| self.is_tab_stop(*col));
-        let target = stops.take(usize::from(n)).enumerate().last();
-        let col = target.filter(|(i, _)| i + 1 == usize::from(n)).map_or(0, |(_, col)| col);
-        self.inject(&format!("\x1b[{}G", col + 1));
-    }
-
-    fn is_tab_stop(&self, col: u16) -> bool {
-        match &self.text.tab_stops {
-            Some(stops) => stops.get(usize::from(col)).copied().unwrap_or(false),
-            None => col.is_multiple_of(8),
-        }
-    }
-
-    fn tab_stops_mut(&mut self) -> &mut Vec<bool> {
-        let n_cols = self.n_cols();
-        self.text.tab_stops.get_or_insert_with(|| (0..n_cols).map(|col| col.is_multiple_of(8)).collect())
-    }
-
-    fn set_tab_stop(&mut self, is_set: bool) {
-        let col = usize::from(self.cursor_in_row());
-        if let Some(stop) = self.tab_stops_mut().get_mut(col) {
-            *stop = is_set;
-        }
     }
 
     fn escape(&mut self, sequence: &[u8]) {

@@ -35,7 +35,8 @@ impl Term {
         let whole = &text[..text.len() - if is_last { scan::utf8_tail(text) } else { 0 }];
         let is_simple = memchr::memchr3(0xef, 0xf0, 0xf3, text).is_none()
             && memchr::memmem::find(text, cluster::JOINER_BYTES).is_none()
-            && std::str::from_utf8(whole).is_ok_and(|text| !self.wraps_wide(before, text));
+            && std::str::from_utf8(whole)
+                .is_ok_and(|text| !has_loose_mark(text) && !self.wraps_wide(before, text));
         if is_simple {
             self.note_last(whole);
         }
@@ -289,7 +290,12 @@ impl Term {
         }
         let width = c.width().unwrap_or(usize::from(u32::from(c) >= 256)).min(2);
         if width == 0 {
-            out.push_mark(c);
+            if out.last.is_none() {
+                self.flush_into(out);
+            }
+            if out.last.is_some() || self.is_behind_character() {
+                out.push_mark(c);
+            }
             return;
         }
         self.last_char = Some(c);
@@ -332,6 +338,13 @@ impl Term {
         self.cursor_position().1 >= self.n_cols()
     }
 
+    /// Whether the cell left of the cursor shows a character, so that a mark has something to stand on.
+    pub(super) fn is_behind_character(&self) -> bool {
+        let (row, col) = self.cursor_position();
+        let left = col.checked_sub(1).and_then(|left| self.parser.screen().cell(row, left));
+        left.is_some_and(|cell| cell.has_contents() || cell.is_wide_continuation())
+    }
+
     /// Whether a character of `width` columns has no room in this row.
     fn is_past_edge(&self, width: u16) -> bool {
         self.cursor_position().1 + width > self.n_cols()
@@ -366,4 +379,15 @@ impl Term {
 fn has_line_feed(text: &[u8], is_filling: bool) -> bool {
     memchr::memchr3_iter(b'\n', 0x0b, 0x0c, text)
         .any(|at| is_filling || at.checked_sub(1).and_then(|before| text.get(before)) != Some(&b'\r'))
+}
+
+/// Whether a mark in `text` stands behind a control character or at the start, so that the screen must be
+/// asked for its character: on a blank it would take a look that nothing shows.
+fn has_loose_mark(text: &str) -> bool {
+    let mut is_behind_character = false;
+    text.chars().any(|c| {
+        let is_loose = !is_behind_character && c.width() == Some(0);
+        is_behind_character = !c.is_control();
+        is_loose
+    })
 }

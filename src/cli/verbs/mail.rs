@@ -74,7 +74,7 @@ pub struct SendArgs {
     /// How loudly it is shown; never changes the order [default: normal].
     #[arg(long, value_parser = words(Priority::ALL, Priority::as_str))]
     priority: Option<String>,
-    /// The thread it belongs to.
+    /// The thread it belongs to: a message, or the thread that a message shows.
     #[arg(long, value_name = "ID")]
     thread_id: Option<String>,
     /// The payload as a JSON object, instead of the flags below.

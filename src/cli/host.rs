@@ -4,6 +4,7 @@ use super::out::Out;
 use super::transport::Transport;
 use super::verbs::{fail_local, print_failure};
 use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
 use crate::base::text::{self, counted};
 use crate::client::Client;
 use crate::client::find;
@@ -100,6 +101,9 @@ pub fn run(host: &Host, desk: &mut Desk<'_>) -> u8 {
 impl Desk<'_> {
     /// Opens the screen until the person detaches. A bad line in the settings is shown there.
     fn attach(&mut self) -> u8 {
+        if let Some(error) = self.nested() {
+            return fail_local(error, self.is_json, &mut self.out);
+        }
         let file = self.environment.config_file();
         // No file at all is the usual case; an unreadable one leaves the defaults.
         let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -121,6 +125,21 @@ impl Desk<'_> {
             }
             Err(error) => fail_local(error, self.is_json, &mut self.out),
         }
+    }
+
+    /// Why no screen is opened in a pane of its own server: it would show itself.
+    fn nested(&self) -> Option<ErrorBody> {
+        let handle = self.environment.terminal_handle.as_deref()?;
+        let terminal = TerminalId::parse(handle).ok()?;
+        let place = find::Place::of(self.environment);
+        place.dir.terminal(terminal.as_str()).exists().then(|| {
+            ErrorBody::new(
+                ErrorCode::InvalidArgument,
+                "This is a pane of orca already; its screen would be shown inside itself.",
+            )
+            .next_step("orca terminal list")
+            .next_step("env -u ORCA_TERMINAL_HANDLE orca")
+        })
     }
 
     fn ask<C: Call>(&mut self, call: &C) -> Result<(Response, C::Reply), Box<Response>> {

@@ -1,6 +1,6 @@
 //! The screen on the real program: a terminal of its own in front, a real server behind.
 
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{Sandbox, orca};
 use crate::support::wait;
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read as _, Write};
@@ -202,6 +202,18 @@ fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
     assert_eq!(sandbox.ask(&["status"])["app"]["running"], false);
     // Nor does the shell that was just being started outlive it.
     assert_eq!(std::fs::read_dir(sandbox.state().join("h")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_restart_waits_for_no_screen_and_a_screen_opens_none_inside_itself() {
+    let sandbox = Sandbox::with_repo();
+    let terminal = sandbox.shell();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    sandbox.ask(&["server", "restart"]);
+    assert!(!sandbox.log().contains("did not leave in time"), "{}", sandbox.log());
+    sandbox.type_line(&terminal, &format!("{} attach", orca().display()));
+    sandbox.wait_for_text(&terminal, "inside itself");
 }
 
 #[test]

@@ -103,6 +103,40 @@ fn enter_is_pressed_after_a_late_program_has_taken_the_text() {
 }
 
 #[test]
+fn a_brief_is_typed_once_over_restarts_and_still_sent() {
+    let sandbox = Sandbox::with_repo();
+    let typed = sandbox.scratch().join("typed");
+    let script = format!("stty raw -echo; printf 'ready> '; exec cat > {}", typed.display());
+    let preset = format!(
+        "command = [\"sh\", \"-c\", {}]\nprompt = \"paste\"\n[paste]\nsettle_ms = 3000\n[ready]\nscreen = [\"^ready>\"]\n",
+        Value::from(script)
+    );
+    sandbox.set_agent("mute", &preset);
+    sandbox.ask(&["orchestration", "run-create", "--objective", "type it once"]);
+    let mut start = sandbox
+        .command(&["orchestration", "worker-start", "--spec", "MARK the end", "--agent", "mute", "--json"])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let read = || std::fs::read_to_string(&typed).unwrap_or_default();
+    until(|| read().contains("MARK the end").then_some(()), read);
+    sandbox.kill_server();
+    until(|| read().ends_with('\r').then_some(()), read);
+    start.wait().unwrap();
+    sandbox.ask(&["server", "restart"]);
+    let history = || sandbox.output(&["orchestration", "dispatch-show", "--task", &task(&sandbox), "--history"]);
+    let history = || String::from_utf8(history().stdout).unwrap();
+    until(|| history().contains("unconfirmed").then_some(()), history);
+    assert_eq!(read().matches("MARK the end").count(), 1, "{}", read());
+    assert_eq!(read().matches('\r').count(), 1, "{}", read());
+}
+
+/// The only task there is.
+fn task(sandbox: &Sandbox) -> String {
+    sandbox.ask(&["orchestration", "task-list"])["tasks"][0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
 fn an_agent_that_is_the_command_of_a_terminal_is_recognised() {
     let sandbox = Sandbox::with_repo();
     sandbox.set_agent("mine", "command = [\"mine\"]\nprompt = \"paste\"\n");

@@ -98,6 +98,13 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     }
     if let Some(notices) = &client.notices {
         notices.abort();
+        // What the person typed before they could know of the end still reaches its program.
+        let typed = async {
+            while let Some(frame) = next_frame(&read, &mut decoder).await {
+                client.hear_last(&frame).await;
+            }
+        };
+        tokio::time::timeout(FAREWELL, typed).await.or_log("a screen did not leave in time");
     }
     while client.jobs.join_next().await.is_some() {}
     while client.kept.join_next().await.is_some() {}
@@ -166,6 +173,13 @@ impl Client {
             ClientFrame::Search(wish) => {
                 self.look_back(move |terminals| history::search(terminals, wish)).await
             }
+        }
+    }
+
+    /// Takes what is typed while the server goes; everything else is for the next one.
+    async fn hear_last(&self, frame: &Frame) {
+        if let Ok(ClientFrame::Input { terminal, event }) = serde_json::from_slice(&frame.payload) {
+            self.screens.input(&terminal, event).await;
         }
     }
 

@@ -133,10 +133,12 @@ fn serve(
         .spawn(move || spool::watch(&watched))
         .map_err(|error| boot::system_error("watch its spool", &error))?;
     let state_dir = dir.root().display().to_string();
+    let typing = Arc::clone(&terminals);
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
     let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock }));
     log(format_args!("the server ends: {end:?}"));
+    typing.finish_typing(terminals::KILL_GRACE);
     if boot::is_in_place(dir, &lock) {
         std::fs::remove_file(dir.socket()).or_log("remove the socket");
     }

@@ -112,6 +112,14 @@ pub struct Queue {
     pub typed_at: Option<Instant>,
 }
 
+impl Queue {
+    /// Whether an item was begun whose rest is still to be typed.
+    pub fn is_half_typed(&self) -> bool {
+        let has_begun = matches!(self.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps));
+        has_begun || !self.partial.is_empty()
+    }
+}
+
 /// The screen and everything that is known of the program.
 pub struct Inner {
     pub term: Term,

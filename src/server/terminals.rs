@@ -409,6 +409,14 @@ impl Terminals {
         names
     }
 
+    /// Waits until nothing is half typed, at most `patience`: the next server does not know of it.
+    pub fn finish_typing(&self, patience: Duration) {
+        let began = Instant::now();
+        while self.running().iter().any(|pane| pane.queue().is_half_typed()) && began.elapsed() < patience {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// Ends every process and waits until the ends are known. Nothing is started after that.
     pub async fn end_all(self: Arc<Self>) {
         let ended = tokio::task::spawn_blocking(move || {

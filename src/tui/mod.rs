@@ -35,7 +35,7 @@ use crate::base::code::ErrorCode;
 use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream};
 use crate::proto::error::ErrorBody;
-use crate::proto::screen::{ClientFrame, HostFacts};
+use crate::proto::screen::{ClientFrame, HostFacts, ServerFrame};
 use clipboard::Porter;
 use model::{Model, Options};
 use msg::{Cmd, Left, Msg};
@@ -168,7 +168,8 @@ impl Screen {
                         {
                             pace.hurry(now);
                         }
-                        Msg::Lost { .. } => {
+                        // Who says goodbye reads on until this side has closed.
+                        Msg::Lost { .. } | Msg::Server(ServerFrame::Closing { .. }) => {
                             self.link = Link::down(place.clone(), self.model.host.clone());
                         }
                         Msg::Screen { .. }

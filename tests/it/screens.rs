@@ -208,12 +208,36 @@ fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
 fn a_restart_waits_for_no_screen_and_a_screen_opens_none_inside_itself() {
     let sandbox = Sandbox::with_repo();
     let terminal = sandbox.shell();
-    let mut screen = Screen::attach(&sandbox, 24, 80);
+    let screen = Screen::attach(&sandbox, 24, 80);
     screen.wait_for("━▶");
     sandbox.ask(&["server", "restart"]);
     assert!(!sandbox.log().contains("did not leave in time"), "{}", sandbox.log());
     sandbox.type_line(&terminal, &format!("{} attach", orca().display()));
     sandbox.wait_for_text(&terminal, "inside itself");
+}
+
+#[test]
+fn a_burst_of_keys_over_restarts_arrives_whole() {
+    let sandbox = Sandbox::with_repo();
+    let mut screen = Screen::attach(&sandbox, 24, 80);
+    screen.wait_for("━▶");
+    let typed = sandbox.scratch().join("typed");
+    screen.keys(&format!("stty -echo -icanon; echo re''ady; cat > {}\r", typed.display()));
+    screen.wait_for("ready");
+    let mut sent = String::new();
+    for round in 0..4 {
+        // More than one read of the terminal in front takes, not marked as a paste.
+        let keys: String = (0..400).map(|n| format!("{round}-{n} ")).collect();
+        screen.keys(&keys);
+        sent += &keys;
+        sandbox.ask(&["server", "restart"]);
+    }
+    let read = || std::fs::read_to_string(&typed).unwrap_or_default();
+    wait::until(
+        || (read().len() >= sent.len()).then_some(()),
+        || format!("{} of {}", read().len(), sent.len()),
+    );
+    assert_eq!(read(), sent);
 }
 
 #[test]

@@ -124,7 +124,8 @@ fn a_brief_is_typed_once_over_restarts_and_still_sent() {
     until(|| read().ends_with('\r').then_some(()), read);
     start.wait().unwrap();
     sandbox.ask(&["server", "restart"]);
-    let history = || sandbox.output(&["orchestration", "dispatch-show", "--task", &task(&sandbox), "--history"]);
+    let history =
+        || sandbox.output(&["orchestration", "dispatch-show", "--task", &task(&sandbox), "--history"]);
     let history = || String::from_utf8(history().stdout).unwrap();
     until(|| history().contains("unconfirmed").then_some(()), history);
     assert_eq!(read().matches("MARK the end").count(), 1, "{}", read());

@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 /// Calls that one client may have open at once.
 const MAX_OPEN_CALLS: usize = 128;
@@ -69,7 +69,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     let writer = Writer::new(host.inbox.clone(), queue, Arc::clone(&screens), outlet, Arc::clone(&behind));
     let writer = tokio::spawn(writer.run());
     let (jobs, kept) = (JoinSet::new(), JoinSet::new());
-    let mut client = Client { host, pid, out, jobs, kept, screens, behind, count: None };
+    let mut client = Client { host, pid, out, jobs, kept, screens, behind, count: None, notices: None };
     let mut decoder = Decoder::default();
     loop {
         let frame = tokio::select! {
@@ -95,6 +95,9 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
             client.jobs.abort_all();
             break;
         }
+    }
+    if let Some(notices) = &client.notices {
+        notices.abort();
     }
     while client.jobs.join_next().await.is_some() {}
     while client.kept.join_next().await.is_some() {}
@@ -129,6 +132,8 @@ struct Client {
     behind: Arc<Behind>,
     /// Set once it is an attached screen.
     count: Option<ScreenCount>,
+    /// The job that ends with nothing but the server's terminals.
+    notices: Option<AbortHandle>,
 }
 
 impl Client {
@@ -227,7 +232,8 @@ impl Client {
         self.screens.set_host_facts(&attach.host);
         self.behind.set_id(id);
         self.send(&ServerFrame::Attached { runtime_id: self.host.runtime_id.clone() }).await?;
-        self.jobs.spawn(notices(self.host.terminals.notices(), self.out.clone()));
+        let notices = self.jobs.spawn(notices(self.host.terminals.notices(), self.out.clone()));
+        self.notices = Some(notices);
         let subscriber =
             Subscriber { id, queue: self.out.clone(), is_behind: Arc::clone(self.behind.flag()) };
         self.host.inbox.send(Command::Attach(subscriber)).await.ok()

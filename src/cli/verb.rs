@@ -136,17 +136,16 @@ pub fn misunderstood(response: &Response, error: &serde_json::Error) -> Response
 }
 
 /// Prints what became of a call that no server answered. Gives the exit code: 75 where it is kept, else 1,
-/// as for an `ask` that was on its way (contract 4.11).
+/// as for an `ask` that was on its way (contract 4.11). To a person it is talk, not data.
 fn without_answer<V: Verb>(verb: &V, unanswered: &Unanswered, session: &mut Session<'_>) -> u8 {
     let result = verb.without_answer(unanswered);
-    let is_broken_off = result.is_some() && unanswered.was_sent;
-    let code = if unanswered.queued.is_some() && !is_broken_off { QUEUED_EXIT } else { 1 };
+    let code = if unanswered.queued.is_some() { QUEUED_EXIT } else { 1 };
     match (result, &unanswered.queued) {
         (Some(result), _) if session.is_json => session.out.data(&format!("{result}\n")),
         (_, Some(queued)) if session.is_json => {
             session.out.json(&Response::new("local", None, Ok(serde_json::json!(queued))));
         }
-        (_, Some(queued)) => session.out.data(&queued_text(queued)),
+        (_, Some(queued)) => session.out.talk(queued_text(queued).trim_end()),
         (Some(_), None) | (None, None) => {
             return fail(session, &Response::new("local", None, Err(unanswered.error.clone())));
         }

@@ -13,10 +13,13 @@ use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
+use crate::proto::mail::Ask;
 use crate::proto::spool::{Queued, is_carried, is_kept};
-use crate::proto::{AnyCall, CallKind};
+use crate::proto::terminal::TerminalWait;
+use crate::proto::{AnyCall, Call as _, CallKind};
 use find::Place;
-use spool::Written;
+use spool::{Written, own_wait};
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 use wire::Connection;
@@ -28,8 +31,11 @@ const SILENCE: Duration = Duration::from_secs(60);
 const SHORT_SILENCE: Duration = Duration::from_secs(15);
 /// How often a caller hears that its call still waits, unless it wishes otherwise (contract 4.7).
 const KEEPALIVE: Duration = Duration::from_secs(15);
-/// How often a call is sent again, under the same request id, after the connection broke.
+/// How often a call that does not wait by itself is sent again, under the same request id, after the
+/// connection broke.
 const N_TRIES: usize = 3;
+/// The longest pause between two looks for the next server; the first one is much shorter.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 /// Why a call has no response.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,19 +127,27 @@ impl Client {
     fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {
         let is_quick = is_kept(request) || request.method == "status.get";
         let silence = if is_quick { SHORT_SILENCE } else { SILENCE };
-        let mut reason: Option<String> = None;
-        for _ in 0..N_TRIES {
-            let mut connection = match self.connection.take().map_or_else(|| self.connect(), Ok) {
-                Ok(connection) => connection,
-                Err(NoConnection::Refused(refused)) if reason.is_none() => {
+        let mut outage: Option<Outage> = None;
+        loop {
+            if let Some(outage) = &mut outage {
+                if outage.is_over() {
+                    break;
+                }
+                outage.pause(ticker);
+            }
+            let connected = self.connection.take().map_or_else(|| self.connect(), Ok);
+            let mut connection = match (connected, &mut outage) {
+                (Ok(connection), _) => connection,
+                (Err(NoConnection::Refused(refused)), None) => {
                     return self.through_files(request, &refused, ticker);
                 }
-                Err(NoConnection::Refused(_)) => break,
-                Err(NoConnection::Absent(error)) if reason.is_none() => return Err(Broken::unsent(*error)),
-                // It was sent once, so what happened to it is not known.
-                Err(NoConnection::Absent(_)) => break,
+                (Err(NoConnection::Absent(error)), None) => return Err(Broken::unsent(*error)),
+                // It was sent once, so what happened to it is not known. What waits, waits for the next one.
+                (Err(_), Some(Outage { until: Some(_), .. })) => continue,
+                (Err(_), Some(_)) => break,
             };
-            match exchange(&mut connection, request, silence, ticker) {
+            let said = still_to_wait(request, ticker.began.elapsed());
+            match exchange(&mut connection, &said, silence, ticker) {
                 Ok(response) => {
                     self.connection = Some(connection);
                     return Ok(response);
@@ -143,16 +157,20 @@ impl Client {
                     let error = self.stopped(request);
                     return Err(Broken { error, was_sent: true, written: None });
                 }
-                Err(error) if is_pause(&error) => {
-                    reason = Some(format!("it said nothing for {} s", silence.as_secs()));
-                    // One that hangs would only be asked in vain again.
-                    break;
+                Err(error) => {
+                    let until = || own_wait(request).and_then(|wait| ticker.began.checked_add(wait + silence));
+                    let outage = outage.get_or_insert_with(|| Outage::new(until()));
+                    outage.broke(&error);
+                    if is_pause(&error) {
+                        outage.reason = format!("it said nothing for {} s", silence.as_secs());
+                        // One that hangs would only be asked in vain again.
+                        break;
+                    }
                 }
-                Err(error) => reason = Some(error.to_string()),
             }
         }
-        let error = self.lost(request, reason.as_deref().unwrap_or("the connection broke"));
-        Err(Broken { error, was_sent: true, written: None })
+        let reason = outage.map_or_else(|| String::from("the connection broke"), |outage| outage.reason);
+        Err(Broken { error: self.lost(request, &reason), was_sent: true, written: None })
     }
 
     fn connect(&self) -> Result<Connection, NoConnection> {
@@ -206,7 +224,9 @@ impl Client {
     fn keep(&self, request: &Request, broken: Broken) -> Unanswered {
         let request_id = request.request_id.as_deref().unwrap_or(&request.id).to_owned();
         let Broken { mut error, was_sent, written } = broken;
-        if !is_kept(request) || error.code == ErrorCode::SpoolFull {
+        // A question that was sent is asked already, or its asker asks again under the same id.
+        let is_asked = was_sent && written.is_none() && request.method == Ask::METHOD;
+        if is_asked || !is_kept(request) || error.code == ErrorCode::SpoolFull {
             return Unanswered { error, queued: None, was_sent, request_id };
         }
         let queued = match written.map_or_else(|| spool::write(&self.place, request), |written| Ok(*written))
@@ -292,6 +312,54 @@ fn is_mutation(request: &Request) -> bool {
     call.is_ok_and(|call| call.kind() == CallKind::Mutation)
 }
 
+/// The connection of a call broke; it goes on under its request id with the next server.
+struct Outage {
+    /// How long a call that waits by itself goes on looking for one; None for any other, which is sent
+    /// again a few times only.
+    until: Option<Instant>,
+    n_breaks: usize,
+    pause: Duration,
+    reason: String,
+}
+
+impl Outage {
+    fn new(until: Option<Instant>) -> Self {
+        Self { until, n_breaks: 0, pause: Duration::ZERO, reason: String::new() }
+    }
+
+    fn broke(&mut self, error: &std::io::Error) {
+        self.n_breaks += 1;
+        self.reason = error.to_string();
+    }
+
+    fn is_over(&self) -> bool {
+        self.until.map_or(self.n_breaks >= N_TRIES, |until| Instant::now() >= until)
+    }
+
+    /// The first look is at once, each later one after a longer pause.
+    fn pause(&mut self, ticker: &mut Ticker<'_>) {
+        std::thread::sleep(self.pause);
+        ticker.tick();
+        self.pause = (self.pause * 2).clamp(Duration::from_millis(10), MAX_PAUSE);
+    }
+}
+
+/// What is said to the next server after so long. A receipt keeps the deadline of a mutation; a wait that
+/// leaves none asks only for the time that is left.
+fn still_to_wait(request: &Request, elapsed: Duration) -> Cow<'_, Request> {
+    let wait = own_wait(request).filter(|_| request.method == TerminalWait::METHOD);
+    let Some(wait) = wait.filter(|_| elapsed >= Duration::from_secs(1)) else {
+        return Cow::Borrowed(request);
+    };
+    let left = wait.saturating_sub(elapsed).max(Duration::from_millis(1));
+    let mut request = request.clone();
+    if let Some(params) = request.params.as_object_mut() {
+        let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        params.insert(String::from("timeoutMs"), left_ms.into());
+    }
+    Cow::Owned(request)
+}
+
 /// How [`exchange`] says that the server was stopped for good; the system gives no such error here.
 const STOPPED_KIND: ErrorKind = ErrorKind::NotConnected;
 
@@ -332,7 +400,7 @@ fn exchange(
     ticker: &mut Ticker<'_>,
 ) -> std::io::Result<Response> {
     connection.send(&ClientFrame::Request(request.clone()))?;
-    let mut heard = Instant::now();
+    let (mut heard, mut silence) = (Instant::now(), silence);
     loop {
         connection.set_patience(Some(ticker.left().min(silence)))?;
         let frame = connection.next_frame();
@@ -353,7 +421,10 @@ fn exchange(
                 | ServerFrame::Clipboard { .. }
                 | ServerFrame::Notice { .. }
                 | ServerFrame::Focus { .. },
-            ) => heard = Instant::now(),
+            ) => {
+                // It serves the call; from now on it may be slow.
+                (heard, silence) = (Instant::now(), SILENCE);
+            }
             Err(error) => {
                 if !is_pause(&error) || heard.elapsed() >= silence {
                     return Err(error);
@@ -373,9 +444,21 @@ mod tests {
     use super::*;
     use crate::proto::envelope::{CONTRACT_VERSION, Origin};
     use crate::proto::frame::{self, FrameKind};
-    use std::io::Write as _;
-    use std::os::unix::net::UnixStream;
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::net::{UnixListener, UnixStream};
     use std::sync::mpsc;
+
+    fn request(method: &str, params: serde_json::Value) -> Request {
+        Request {
+            id: String::from("r"),
+            method: method.to_owned(),
+            params,
+            request_id: None,
+            origin: Origin::default(),
+            contract: CONTRACT_VERSION,
+            version: String::from("test"),
+        }
+    }
 
     #[test]
     fn a_silent_server_does_not_keep_the_caller_in_the_dark() {
@@ -389,15 +472,7 @@ mod tests {
             theirs.write_all(&frame::encode(FrameKind::Control, &bytes).unwrap()).unwrap();
             heard
         });
-        let request = Request {
-            id: String::from("r"),
-            method: String::from("orchestration.check"),
-            params: serde_json::json!({}),
-            request_id: None,
-            origin: Origin::default(),
-            contract: CONTRACT_VERSION,
-            version: String::from("test"),
-        };
+        let request = request("orchestration.check", serde_json::json!({}));
         // Past the second one the server no longer listens.
         let mut on_keepalive = |elapsed_ms: u64| tell.send(elapsed_ms).unwrap_or_default();
         let now = Instant::now();
@@ -411,5 +486,77 @@ mod tests {
         assert!(response.ok);
         let heard = server.join().unwrap();
         assert!(heard[0] >= 5 && heard[1] >= heard[0] + 5, "{heard:?}");
+    }
+
+    /// A server that lets go of its first clients without an answer and answers the next one.
+    fn fickle(listener: UnixListener, n_breaks: usize) -> std::thread::JoinHandle<Vec<Request>> {
+        std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            for n in 0..=n_breaks {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut decoder = frame::Decoder::default();
+                let request = loop {
+                    let mut buffer = [0_u8; 4096];
+                    let n_read = stream.read(&mut buffer).unwrap();
+                    decoder.push(&buffer[..n_read]);
+                    if let Some(frame) = decoder.next_frame().unwrap() {
+                        break frame.payload;
+                    }
+                };
+                let Ok(ClientFrame::Request(request)) = serde_json::from_slice(&request) else {
+                    panic!("no request")
+                };
+                if n == n_breaks {
+                    let response = Response::new(&request.id, None, Ok(serde_json::json!({})));
+                    let bytes = serde_json::to_vec(&ServerFrame::Response(response)).unwrap();
+                    stream.write_all(&frame::encode(FrameKind::Control, &bytes).unwrap()).unwrap();
+                }
+                heard.push(request);
+            }
+            heard
+        })
+    }
+
+    /// What becomes of a call whose connection breaks so often, and what its servers heard.
+    fn outcome(method: &str, params: serde_json::Value, n_breaks: usize) -> Result<Response, Box<Unanswered>> {
+        let folder = tempfile::tempdir().unwrap();
+        let uid = rustix::process::getuid().as_raw();
+        let dir = crate::base::path::StateDir::new(folder.path().to_owned(), uid);
+        let listener = UnixListener::bind(dir.socket()).unwrap();
+        let spools = dir.spools(uid, folder.path());
+        let place = Place { dir, uid, spools, may_start: false, program: "/nowhere".into() };
+        let server = fickle(listener, n_breaks);
+        let request = request(method, params);
+        let answer = Client::new(place, vec![String::from("orca")]).call(&request, &mut |_| ());
+        // Whoever gave up leaves the server waiting for one more.
+        if answer.is_ok() {
+            let heard = server.join().unwrap();
+            assert_eq!(heard.len(), n_breaks + 1);
+            assert!(heard.iter().all(|again| *again == request), "{heard:?}");
+        }
+        answer
+    }
+
+    #[test]
+    fn a_call_that_waits_goes_on_under_its_id_however_often_servers_go() {
+        let params = serde_json::json!({ "question": "Still there?", "isWait": true });
+        for method in ["orchestration.ask", "orchestration.check", "terminal.wait"] {
+            assert!(outcome(method, params.clone(), N_TRIES + 2).is_ok_and(|answer| answer.ok), "{method}");
+        }
+        let given_up = outcome("orchestration.runCreate", params, N_TRIES + 2).unwrap_err();
+        assert_eq!(given_up.error.code, ErrorCode::OperationUnknown);
+    }
+
+    #[test]
+    fn a_wait_without_a_receipt_asks_for_the_time_that_is_left() {
+        let check = |method: &str, elapsed_ms: u64, expected_ms: u64| {
+            let request = request(method, serde_json::json!({ "timeoutMs": 10_000 }));
+            let said = still_to_wait(&request, Duration::from_millis(elapsed_ms));
+            assert_eq!(said.params["timeoutMs"], expected_ms, "{method} after {elapsed_ms} ms");
+        };
+        check("terminal.wait", 0, 10_000);
+        check("terminal.wait", 4_000, 6_000);
+        check("terminal.wait", 90_000, 1);
+        check("orchestration.ask", 4_000, 10_000);
     }
 }

@@ -14,7 +14,9 @@ use crate::base::report::OrLog as _;
 use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
-use crate::proto::mail::{DEFAULT_ASK_MS, DEFAULT_CHECK_MS, MAX_ASK_MS};
+use crate::proto::Call as _;
+use crate::proto::mail::{Ask, Check, DEFAULT_ASK_MS, DEFAULT_CHECK_MS, MAX_ASK_MS};
+use crate::proto::terminal::{DEFAULT_WAIT_MS, TerminalWait};
 use crate::proto::spool::{
     CALL_ENDING, MAX_CALL_BYTES, MAX_CALLS, MAX_SPOOL_BYTES, REPLIES, SPOOL_VERSION, SpooledCall, call_name,
     order_of,
@@ -182,12 +184,18 @@ fn answer(place: &Place, written: &Written) -> Option<Response> {
 
 /// How long the answer to a call may take.
 fn timeout_of(request: &Request) -> Duration {
+    own_wait(request).unwrap_or_default() + PATIENCE
+}
+
+/// How long a call asks to wait by itself; None for one that is answered at once.
+pub(super) fn own_wait(request: &Request) -> Option<Duration> {
     let number = |name: &str| request.params.get(name).and_then(serde_json::Value::as_u64);
     let is_wait = request.params.get("isWait").and_then(serde_json::Value::as_bool) == Some(true);
-    let own = match request.method.rsplit('.').next() {
-        Some("ask") => number("timeoutMs").unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
-        Some("check") if is_wait => number("timeoutMs").unwrap_or(DEFAULT_CHECK_MS),
-        Some(_) | None => 0,
+    let own_ms = match request.method.as_str() {
+        Ask::METHOD => number("timeoutMs").unwrap_or(DEFAULT_ASK_MS).min(MAX_ASK_MS),
+        Check::METHOD if is_wait => number("timeoutMs").unwrap_or(DEFAULT_CHECK_MS),
+        TerminalWait::METHOD => number("timeoutMs").unwrap_or(DEFAULT_WAIT_MS),
+        _ => return None,
     };
-    Duration::from_millis(own) + PATIENCE
+    Some(Duration::from_millis(own_ms))
 }

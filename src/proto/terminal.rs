@@ -315,6 +315,9 @@ pub struct PromptReceipt {
     pub baseline_working_sequence: u64,
 }
 
+/// How long `terminal wait` waits where nothing else is said, in milliseconds.
+pub const DEFAULT_WAIT_MS: u64 = 300_000;
+
 /// `terminal wait`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

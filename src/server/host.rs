@@ -79,7 +79,7 @@ impl Host {
             runtime: Runtime::ready(&self.runtime_id),
             graph: Graph { state: String::from("ready") },
             state_dir: self.state_dir.clone(),
-            n_terminals: self.terminals.n_live(),
+            n_terminals: self.terminals.live_names().len(),
             n_clients,
             n_queued: spooled.n_queued,
             n_rejected: spooled.n_rejected,

@@ -394,11 +394,6 @@ impl Terminals {
         panes.into_iter().filter(|pane| pane.inner().end.is_none()).collect()
     }
 
-    /// How many processes run.
-    pub fn n_live(&self) -> usize {
-        self.running().len()
-    }
-
     /// The terminals whose process runs or may run, for people.
     pub fn live_names(&self) -> Vec<String> {
         let mut names: Vec<String> = self.running().iter().map(|pane| pane.id.to_string()).collect();

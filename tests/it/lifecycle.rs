@@ -74,6 +74,15 @@ fn no_waiting_call_starts_the_server_of_a_restart() {
 }
 
 #[test]
+fn a_restart_does_not_wait_for_a_screen() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["server", "start"]);
+    let _screen = attach(&sandbox);
+    sandbox.ask(&["server", "restart"]);
+    assert!(!sandbox.log().contains("did not leave in time"), "{}", sandbox.log());
+}
+
+#[test]
 fn a_second_server_loses_and_says_so() {
     let sandbox = Sandbox::new();
     sandbox.ask(&["server", "start"]);

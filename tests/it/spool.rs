@@ -7,6 +7,7 @@ use orca::base::path::StateDir;
 use orca::proto::spool::{CALL_ENDING, MAX_CALLS, QUEUED_EXIT, call_name};
 use orca::server::fault::Point;
 use serde_json::{Value, json};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -158,7 +159,8 @@ fn a_server_that_cannot_start_loses_no_report() {
     let send = ["orchestration", "send", "--to", "user", "--subject", "kept"];
     let text = sandbox.output(&send);
     assert_eq!(text.status.code(), Some(i32::from(QUEUED_EXIT)), "{text:?}");
-    let said = String::from_utf8(text.stdout).unwrap();
+    assert_eq!(String::from_utf8_lossy(&text.stdout), "");
+    let said = String::from_utf8(text.stderr).unwrap();
     assert!(said.starts_with("queued: ") && said.contains("--retry-request"), "{said}");
     // What is no mail is refused as before.
     assert_eq!(sandbox.envelope(&["orchestration", "run-list"])["error"]["code"], "store_damaged");
@@ -427,31 +429,56 @@ fn mail_is_not_taken_for_a_sandboxed_reader_that_left() {
     assert_eq!(sandbox.ask(&["orchestration", "check", "--terminal", "user"])["count"], 1);
 }
 
+/// However often servers go, politely or not, whoever waits goes on with the next one.
 #[test]
-fn a_question_outlives_the_server_that_was_asked() {
+fn a_question_outlives_every_server_that_was_asked() {
     let sandbox = Sandbox::with_repo();
     let team = team(&sandbox);
     let mut command = team.command(&sandbox, &["ask", "--question", "Still there?"]);
-    let asking = command.stdout(Stdio::piped()).spawn().unwrap();
-    until(|| of_kind(&sandbox, "question").pop(), || sandbox.log());
+    let asking = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let question = until(|| of_kind(&sandbox, "question").pop(), || sandbox.log());
     sandbox.kill_server();
+    sandbox.ask(&["server", "start"]);
+    sandbox.ask(&["server", "restart"]);
+    sandbox.ask(&["orchestration", "reply", "--id", question["id"].as_str().unwrap(), "--body", "yes"]);
+    let answer = asking.wait_with_output().unwrap();
+    assert_eq!(answer.status.code(), Some(0), "{answer:?}\n{}", sandbox.log());
+    assert_eq!(parsed(&answer)["answer"], "yes");
+    assert_eq!(of_kind(&sandbox, "question").len(), 1);
+    assert_eq!(calls_in(&spool(&sandbox)), 0);
+}
+
+#[test]
+fn a_question_whose_server_was_stopped_stays_open_and_is_not_called_queued() {
+    let sandbox = Sandbox::with_repo();
+    let team = team(&sandbox);
+    let ask = ["ask", "--question", "Still there?"];
+    let asking = team.command(&sandbox, &ask).stdout(Stdio::piped()).spawn().unwrap();
+    let mut words = sandbox.command(&[&["orchestration"][..], &ask].concat());
+    words.env("ORCA_NO_AUTOSTART", "1").env("ORCA_TERMINAL_HANDLE", &team.handle);
+    words.env("ORCA_KEEPALIVE_INTERVAL_MS", "50").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut words = words.spawn().unwrap();
+    let mut said = BufReader::new(words.stderr.take().unwrap());
+    said.read_line(&mut String::new()).unwrap();
+    until(|| of_kind(&sandbox, "question").pop(), || sandbox.log());
+    sandbox.ask(&["server", "stop", "--force"]);
     let lost = asking.wait_with_output().unwrap();
     assert_eq!(lost.status.code(), Some(1), "{lost:?}");
+    check_schema("ask", &lost);
     let lost = parsed(&lost);
     assert_eq!(
-        [&lost["connectionLost"], &lost["cancelled"], &lost["timedOut"], &lost["answer"]],
-        [&json!(true), &json!(true), &json!(false), &Value::Null],
+        [&lost["connectionLost"], &lost["cancelled"], &lost["timedOut"], &lost["answer"], &lost["queued"]],
+        [&json!(true), &json!(true), &json!(false), &Value::Null, &json!(false)],
         "{lost}"
     );
     let id = lost["requestId"].as_str().unwrap();
     let steps = lost["nextSteps"].to_string();
     assert!(steps.contains(&format!("--retry-request {id}")), "{steps}");
-    let question = until(|| of_kind(&sandbox, "question").pop(), || sandbox.log());
-    wait_until_empty(&sandbox);
-    let mut command = team.command(&sandbox, &["ask", "--question", "Still there?", "--retry-request", id]);
-    let asking = command.stdout(Stdio::piped()).spawn().unwrap();
-    sandbox.ask(&["orchestration", "reply", "--id", question["id"].as_str().unwrap(), "--body", "yes"]);
-    let answer = parsed(&asking.wait_with_output().unwrap());
-    assert_eq!(answer["answer"], "yes", "{answer}");
-    assert_eq!(of_kind(&sandbox, "question").len(), 1);
+    let mut told = String::new();
+    said.read_to_string(&mut told).unwrap();
+    let words = words.wait_with_output().unwrap();
+    assert_eq!((words.status.code(), words.stdout.len()), (Some(1), 0), "{words:?}");
+    assert!(told.contains("somebody stopped it") && told.contains("--retry-request"), "{told}");
+    assert!(!told.contains("queued"), "{told}");
+    assert_eq!(calls_in(&spool(&sandbox)), 0);
 }

@@ -6,9 +6,8 @@ use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx, LiveFacts, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid};
 use crate::ops::reply;
-use crate::proto::terminal::{TerminalWait, WaitReport, Waited};
+use crate::proto::terminal::{DEFAULT_WAIT_MS, TerminalWait, WaitReport, Waited};
 
-const DEFAULT_WAIT_MS: u64 = 300_000;
 /// How long an agent without signs of its own must be quiet.
 const QUIET_MS: u64 = 1_500;
 

@@ -18,6 +18,7 @@ use super::keys::Scope;
 use super::model::{CallPurpose, Link, Modal, Model};
 use super::msg::{Cmd, Left, Msg};
 use super::stale::Stale;
+use super::theme::Theme;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
 use crate::model::terminal::{SplitDirection, TerminalLife};
@@ -59,6 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Resize { n_cols, n_rows } => resize(model, n_cols, n_rows),
         Msg::Host(facts) => {
             model.host = facts.clone();
+            model.theme = Theme::new(model.options.config.screen.theme, &facts);
             vec![Cmd::Send(ClientFrame::Host(facts))]
         }
         Msg::Server(frame) => server::frame(model, frame),
@@ -359,6 +361,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         | Action::Open
         | Action::Edit
         | Action::GoToPane
+        | Action::PutAway
         | Action::Confirm
         | Action::Close => Vec::new(),
     }

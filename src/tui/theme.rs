@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn no_role_has_a_colour_that_cannot_be_read_on_its_ground() {
-        let roles = [Role::Focus, Role::Attention, Role::Running, Role::Good, Role::Bad, Role::Key, Role::Mode];
+        let roles =
+            [Role::Focus, Role::Attention, Role::Running, Role::Good, Role::Bad, Role::Key, Role::Mode];
         for role in roles {
             assert_ne!(color(Ground::Dark, role), Some(Color::Blue), "{role:?}");
             let bright = [Color::Yellow, Color::Cyan, Color::Green, Color::White].map(Some);

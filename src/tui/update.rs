@@ -220,6 +220,7 @@ fn has_plain_keys(model: &Model) -> bool {
         && model.modal.is_none()
         && model.sidebar_row.is_none()
         && model.press.is_none()
+        && !model.areas().is_overlay
         && model.focus.as_ref().is_none_or(|focus| !model.is_in_copy_mode(focus))
 }
 
@@ -237,6 +238,7 @@ pub fn typed_at(model: &Model) -> Option<&TerminalId> {
 
 /// A key for the focused pane: for its copy mode, else for its program.
 fn for_pane(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
+    sidebar::close_overlay(model);
     match copy::key(model, event) {
         Some(cmds) => cmds,
         None => to_program(model, InputEvent::Key(event)),
@@ -251,6 +253,7 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
     if model.sidebar_row.is_some() || copy::paste(model, &text) {
         return Vec::new();
     }
+    sidebar::close_overlay(model);
     if text.len() > MAX_PASTE {
         let (n_bytes, most) = (text.len(), MAX_PASTE >> 20);
         let why =

@@ -153,8 +153,8 @@ fn setup_needs(mirror: &Mirror) -> impl Iterator<Item = Attention> {
 pub fn setup_words(mirror: &Mirror, dispatch: &DispatchId) -> Option<String> {
     let attempt = mirror.dispatches.get(dispatch).filter(|attempt| awaits_approval(mirror, attempt))?;
     let worktree = mirror.workers.get(&attempt.id)?.worktree_id.as_deref();
-    let repo = worktree.and_then(|id| mirror.worktrees.get(id)).map(|row| format!(" --repo id:{}", row.repo_id));
-    let repo = repo.unwrap_or_default();
+    let repo = worktree.and_then(|id| mirror.worktrees.get(id));
+    let repo = repo.map(|row| format!(" --repo id:{}", row.repo_id)).unwrap_or_default();
     let asked: Vec<String> =
         requests_for(mirror, worktree).map(|row| text::many_lines(row.body.trim_end())).collect();
     let show = format!("Show the scripts: orca repo hooks show{repo}");

@@ -246,7 +246,7 @@ fn head(model: &Model, item: &Item) -> Vec<Line> {
         Need::Setup(_) => "type one of the commands in a shell",
         Need::Pane(_) => "look at its pane",
         Need::Trouble(_) => "type the command in a shell",
-        Need::Mail(_) => "unread; `orca orchestration check --terminal user` takes all your mail as read",
+        Need::Mail(_) => "unread: reply, or orca orchestration check --terminal user",
         Need::Unseen(_) => "not looked at",
     };
     who.push(effect.to_owned());

@@ -179,7 +179,7 @@ pub fn clean_view(model: &mut Model) -> Vec<Cmd> {
     model.is_clean = !model.is_clean && model.focus.is_some();
     if model.is_clean {
         let back = model.hint(crate::tui::action::Action::CleanView);
-        model.toast(format!("Only this pane, and the mouse is your terminal's. {back} goes back."), false, 6);
+        model.toast(format!("Only this pane, the mouse is free. {back} goes back."), false, 6);
     }
     let is_mouse_ours = !model.is_clean && model.options.config.screen.is_mouse_on;
     vec![Cmd::Mouse(is_mouse_ours)]

@@ -4,7 +4,8 @@
 use super::repo::AgentStartup;
 use super::{Refused, words};
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, TerminalId};
+use crate::base::id::{DispatchId, TaskId, TerminalId};
+use crate::base::text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -161,6 +162,31 @@ pub struct StartOptions {
     pub timeout_ms: u64,
     /// The terminal was reused (`--terminal`).
     pub is_reused_terminal: bool,
+}
+
+impl StartOptions {
+    /// The command that starts the Task again as `tried` was started, in `worktree` where that stands.
+    pub fn retry_command(&self, task: &TaskId, tried: &DispatchId, worktree: Option<&str>) -> String {
+        let mut words = vec![format!("orca orchestration worker-start --task {task} --retry-of {tried}")];
+        let mut add = |flag: &str, value: Option<&str>| {
+            words.extend(value.map(|value| format!("{flag} {}", text::shell_quote(value))));
+        };
+        let standing = worktree.map(|id| format!("id:{id}"));
+        match (&standing, self.placement) {
+            (_, Placement::Current) => {}
+            (Some(_), _) | (None, Placement::Existing) => add("--worktree", standing.as_deref()),
+            (None, placement) => {
+                add("--worktree", Some(placement.as_str()));
+                add("--name", self.name.as_deref());
+                add("--repo", self.repo.as_deref());
+                add("--base-branch", self.base_branch.as_deref());
+            }
+        }
+        add("--agent", self.agent.as_deref());
+        add("--model", self.model.as_deref());
+        add("--effort", self.effort.as_deref());
+        words.join(" ")
+    }
 }
 
 /// One thing a start made or used (contract 5.5 Effect).

@@ -2,20 +2,23 @@
 //! which order, the counts. Pure functions over the mirror, so that sidebar, titles, inbox and
 //! status line cannot disagree (design 7.7).
 
+mod attention;
+
+pub use attention::{
+    Attention, Need, attention, awaits_approval, failure, is_for_person, mail_words, setup_words, way_out,
+};
+
 use super::mirror::Mirror;
 use super::theme::Role;
 use crate::base::clock::Timestamp;
-use crate::base::id::{DispatchId, GateId, MessageId, RunId, TaskId, TerminalId};
+use crate::base::id::{DispatchId, RunId, TaskId};
 use crate::base::text;
-use crate::model::dispatch::Termination;
 use crate::model::fleet::{self, Shown, Sight};
 use crate::model::gate::GateState;
 use crate::model::question::QuestionState;
 use crate::model::task::{self, TaskState};
 use crate::model::terminal::TerminalLife;
-use crate::model::worker::{PromptDelivery, WorkerState};
 use crate::proto::row::{DispatchRow, TaskRow, TerminalRow};
-use std::collections::{BTreeMap, BTreeSet};
 
 /// A state as it is shown: never by colour alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,7 +103,19 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, now),
     };
     let shown = sight.shown();
-    let (glyph, role) = match shown {
+    if shown == Shown::Starting && awaits_approval(mirror, attempt) {
+        return Mark::new("!", "setup waits for your approval", Role::Attention);
+    }
+    let (glyph, role) = look(shown);
+    let word = match (shown, sight.quiet_ms) {
+        (Shown::Quiet, Some(quiet)) => format!("quiet {}", text::age(quiet)),
+        (_, _) => shown.to_string(),
+    };
+    Mark::new(glyph, word, role)
+}
+
+fn look(shown: Shown) -> (&'static str, Role) {
+    match shown {
         Shown::Done => ("✓", Role::Good),
         Shown::Failed | Shown::Broken | Shown::StartFailed => ("✗", Role::Bad),
         Shown::Lost => ("!", Role::Bad),
@@ -113,13 +128,29 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         Shown::Starting | Shown::Stopping => ("◌", Role::Running),
         Shown::Idle => ("◐", Role::Running),
         Shown::Quiet | Shown::Working => ("●", Role::Running),
-    };
-    let word = match (shown, sight.quiet_ms) {
-        (Shown::Quiet, Some(quiet)) => format!("quiet {}", text::age(quiet)),
-        (_, _) => shown.to_string(),
-    };
-    Mark::new(glyph, word, role)
+    }
 }
+
+/// The signs in front of tasks, attempts and panes, for the help.
+pub const SIGNS: &[(&str, &str)] = &[
+    ("?", "asks a question: answer it in the inbox"),
+    ("◆", "a gate or a limit: decide it in the inbox"),
+    ("!", "wants you: look at it (lost, a dialog, an approval, a brief that is held back)"),
+    ("✗", "failed, or did not start"),
+    ("@", "mail to you"),
+    ("•", "ended, and you have not looked at it"),
+    ("♪", "rang the bell"),
+    ("●", "works"),
+    ("◐", "idle"),
+    ("◌", "starts or stops"),
+    ("○", "ready: nobody works on it yet"),
+    ("·", "waits for other tasks; of a pane: closed"),
+    ("■", "blocked"),
+    ("□", "stopped, abandoned, or the program ended"),
+    ("✓", "done"),
+    ("›", "a pane without a task"),
+    ("♥", "time since the worker's last report"),
+];
 
 /// The state of a pane: its attempt's, or its process's.
 pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mark {
@@ -183,167 +214,6 @@ pub fn open_gates(mirror: &Mirror) -> impl Iterator<Item = &crate::proto::row::G
     mirror.gates.values().filter(|row| row.status == GateState::Pending)
 }
 
-/// Something that waits for the person, and where it is dealt with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Need {
-    Question(MessageId),
-    Gate(GateId),
-    /// The agent shows a dialog, or the brief is held back: look at the pane.
-    Pane(TerminalId),
-    /// An attempt whose fate is unknown, or a task that failed for good.
-    Trouble(TaskId),
-    /// Ended and not looked at yet.
-    Unseen(TerminalId),
-}
-
-impl Need {
-    /// Blocks work until the person acts; the others only want to be seen.
-    pub fn is_blocking(&self) -> bool {
-        match self {
-            Self::Question(_) | Self::Gate(_) | Self::Pane(_) => true,
-            Self::Trouble(_) | Self::Unseen(_) => false,
-        }
-    }
-}
-
-/// One line of the attention list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Attention {
-    pub need: Need,
-    pub run: Option<RunId>,
-    pub mark: Mark,
-    /// What it is about, one line.
-    pub text: String,
-    pub since: Timestamp,
-}
-
-/// Everything that needs the person: what blocks work first, then trouble, then what ended unseen;
-/// within each the oldest first, so that the order never shuffles under a cursor (reports UX-03).
-pub fn attention(mirror: &Mirror, unseen: &BTreeSet<TerminalId>) -> Vec<Attention> {
-    let mut list: Vec<Attention> = open_questions(mirror)
-        .map(|row| Attention {
-            need: Need::Question(row.message_id.clone()),
-            run: Some(row.run_id.clone()),
-            mark: Mark::new("?", "question", Role::Attention),
-            text: text::one_line(&row.question),
-            since: row.created_at,
-        })
-        .collect();
-    list.extend(open_gates(mirror).map(|row| Attention {
-        need: Need::Gate(row.id.clone()),
-        run: Some(row.run_id.clone()),
-        mark: Mark::new("◆", if row.limit.is_some() { "limit" } else { "gate" }, Role::Attention),
-        text: match &row.limit {
-            Some(_) => format!("{}: {}", title_of(mirror, &row.task_id), text::one_line(&row.question)),
-            None => text::one_line(&row.question),
-        },
-        since: row.created_at,
-    }));
-    tell_apart(mirror, &mut list);
-    list.extend(pane_needs(mirror));
-    list.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
-    list.extend(troubles(mirror));
-    list.extend(unseen.iter().filter_map(|id| {
-        let terminal = mirror.terminals.get(id).filter(|row| is_shown(row))?;
-        let attempt = mirror.attempt_in(id);
-        Some(Attention {
-            need: Need::Unseen(id.clone()),
-            run: attempt.map(|attempt| attempt.run_id.clone()).or_else(|| terminal.run_id.clone()),
-            mark: Mark::new("•", "not looked at", Role::Good),
-            text: pane_title(mirror, terminal),
-            since: attempt.and_then(|attempt| attempt.completed_at).unwrap_or(terminal.created_at),
-        })
-    }));
-    list
-}
-
-/// Questions and gates in the same words name the task they hold up.
-fn tell_apart(mirror: &Mirror, list: &mut [Attention]) {
-    let mut n_times: BTreeMap<String, usize> = BTreeMap::new();
-    for item in &*list {
-        *n_times.entry(item.text.clone()).or_default() += 1;
-    }
-    for item in list.iter_mut().filter(|item| n_times.get(&item.text).is_some_and(|n| *n > 1)) {
-        let task = match &item.need {
-            Need::Question(id) => {
-                let asker = mirror.questions.get(id).and_then(|row| mirror.dispatches.get(&row.dispatch_id));
-                asker.map(|attempt| &attempt.task_id)
-            }
-            Need::Gate(id) => mirror.gates.get(id).map(|row| &row.task_id),
-            Need::Trouble(task) => Some(task),
-            Need::Pane(_) | Need::Unseen(_) => None,
-        };
-        if let Some(task) = task {
-            item.text = format!("{}: {}", title_of(mirror, task), item.text);
-        }
-    }
-}
-
-fn pane_needs(mirror: &Mirror) -> impl Iterator<Item = Attention> {
-    mirror.terminals.values().filter(|row| row.life == TerminalLife::Running).filter_map(|row| {
-        let attempt = mirror.attempt_in(&row.handle).filter(|attempt| attempt.status.is_active());
-        let live = mirror.live.get(&row.handle);
-        let worker = attempt.and_then(|attempt| mirror.workers.get(&attempt.id));
-        let is_held = worker.is_some_and(|worker| worker.delivery == PromptDelivery::Blocked);
-        let blocked = live.filter(|live| live.activity == "blocked");
-        let word = match blocked {
-            Some(live) => live.activity_detail.as_deref().map(text::one_line).unwrap_or_default(),
-            None if is_held => String::from("its brief is held back"),
-            None if live.is_some_and(|live| live.is_input_held) => String::from("mail waits for your draft"),
-            None => return None,
-        };
-        let title = pane_title(mirror, row);
-        let since = live.map_or(row.created_at, |live| live.activity_since);
-        Some(Attention {
-            need: Need::Pane(row.handle.clone()),
-            run: attempt.map(|attempt| attempt.run_id.clone()).or_else(|| row.run_id.clone()),
-            mark: Mark::new("!", "wants you", Role::Attention),
-            text: if word.is_empty() { title } else { format!("{title}: {word}") },
-            since,
-        })
-    })
-}
-
-fn troubles(mirror: &Mirror) -> Vec<Attention> {
-    let mut list = Vec::new();
-    for task in mirror.tasks.values() {
-        let Some(attempt) = mirror.latest_attempt(&task.id) else { continue };
-        let worker = mirror.workers.get(&attempt.id).map(|worker| worker.state);
-        let is_unknown = matches!(worker, Some(WorkerState::StartUnknown | WorkerState::StopUnknown));
-        let mark = match task.status {
-            TaskState::Failed => Mark::new("✗", "failed", Role::Bad),
-            TaskState::Dispatched | TaskState::Blocked if is_unknown => Mark::new("!", "lost", Role::Bad),
-            // Whoever coordinates has mail about it; where that is the person, this is where it is read.
-            TaskState::Ready
-                if attempt.termination_reason == Some(Termination::Lost) && is_the_persons(mirror, task) =>
-            {
-                Mark::new("!", "lost", Role::Bad)
-            }
-            TaskState::Pending
-            | TaskState::Ready
-            | TaskState::Dispatched
-            | TaskState::Completed
-            | TaskState::Blocked => continue,
-        };
-        let title = task_title(task);
-        let why = attempt.last_failure.as_deref().map(text::one_line).filter(|why| !why.is_empty());
-        list.push(Attention {
-            need: Need::Trouble(task.id.clone()),
-            run: Some(task.run_id.clone()),
-            mark,
-            text: why.map_or(title.clone(), |why| format!("{title}: {why}")),
-            since: attempt.completed_at.unwrap_or(attempt.created_at),
-        });
-    }
-    list.sort_by_key(|item| item.since);
-    list
-}
-
-fn is_the_persons(mirror: &Mirror, task: &TaskRow) -> bool {
-    let run = mirror.runs.get(&task.run_id);
-    run.is_some_and(|run| run.coordinator_handle.as_deref().is_none_or(|handle| handle == "user"))
-}
-
 /// Whether a terminal has a pane.
 pub fn is_shown(terminal: &TerminalRow) -> bool {
     match terminal.life {
@@ -355,7 +225,6 @@ pub fn is_shown(terminal: &TerminalRow) -> bool {
 /// What the status line counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    pub n_needs_you: usize,
     pub n_running: usize,
     pub n_ready: usize,
     pub n_waiting: usize,
@@ -410,4 +279,17 @@ pub fn agent_of<'m>(mirror: &'m Mirror, dispatch: &DispatchId) -> Option<&'m str
     let worker = mirror.workers.get(dispatch).and_then(|worker| worker.start_options.agent.as_deref());
     let terminal = || mirror.terminals.get(mirror.terminal_of(dispatch)?)?.agent.as_deref();
     worker.or_else(terminal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sign_of_an_attempt_is_explained() {
+        for shown in Shown::ALL {
+            let (glyph, _) = look(*shown);
+            assert!(SIGNS.iter().any(|(sign, _)| *sign == glyph), "{glyph} of {shown}");
+        }
+    }
 }

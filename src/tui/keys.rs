@@ -187,6 +187,7 @@ pub const DEFAULTS: &[(Scope, &str, Action)] = &[
     (Scope::Inbox, "e", Action::Edit),
     (Scope::Inbox, "enter", Action::Edit),
     (Scope::Inbox, "g", Action::GoToPane),
+    (Scope::Inbox, "x", Action::PutAway),
     (Scope::Inbox, "pageup", Action::PageUp),
     (Scope::Inbox, "pagedown", Action::PageDown),
     (Scope::Inbox, "esc", Action::Close),

@@ -12,7 +12,7 @@ use super::stale::Stale;
 use super::theme::Theme;
 use super::widget::field::Field;
 use crate::base::clock::Timestamp;
-use crate::base::id::{RunId, TaskId, TerminalId};
+use crate::base::id::{MessageId, RunId, TaskId, TerminalId};
 use crate::base::input::InputEvent;
 use crate::config::Config;
 use crate::model::terminal::Split;
@@ -173,6 +173,8 @@ pub struct Model {
     pub history: Option<TaskHistory>,
     pub toasts: Vec<Toast>,
     pub unseen: BTreeSet<TerminalId>,
+    /// Unread mail that the person put away on this screen.
+    pub put_away: BTreeSet<MessageId>,
     /// The last press of the left button on a pane.
     pub press: Option<Press>,
     /// What was copied last.
@@ -235,7 +237,7 @@ impl Model {
             .map(|text| Toast { text, is_error: true, until: Timestamp(0) })
             .collect();
         Self {
-            theme: Theme::new(options.config.screen.theme),
+            theme: Theme::new(options.config.screen.theme, &HostFacts::default()),
             keys,
             toasts,
             options,
@@ -258,6 +260,7 @@ impl Model {
             modal: None,
             history: None,
             unseen: BTreeSet::new(),
+            put_away: BTreeSet::new(),
             press: None,
             copied: None,
             copy_note: None,
@@ -396,14 +399,18 @@ impl Model {
         self.keys.hint(action)
     }
 
-    /// Everything that needs the person.
+    /// Everything that needs the person, and what they have not looked at.
     pub fn attention(&self) -> Vec<facts::Attention> {
-        facts::attention(&self.mirror, &self.unseen)
+        facts::attention(&self.mirror, &self.unseen, &self.put_away)
     }
 
-    /// Shows a note for `seconds`.
+    /// Shows a note for `seconds`. The same note twice in a row is one that stays longer.
     pub fn toast(&mut self, text: String, is_error: bool, seconds: u64) {
         let until = self.now.plus_ms(seconds * 1_000);
+        if let Some(last) = self.toasts.last_mut().filter(|last| last.text == text) {
+            last.until = last.until.max(until);
+            return;
+        }
         self.toasts.push(Toast { text, is_error, until });
         let n_over = self.toasts.len().saturating_sub(4);
         self.toasts.drain(..n_over);

@@ -119,6 +119,44 @@ pub fn snapshot() -> Change {
     }
 }
 
+/// The third worker of [`snapshot`] before its start: the setup script of its repository waits for approval.
+pub fn unapproved_setup() -> Vec<crate::proto::event::RowView> {
+    let body = "The new worktree hammer-test of app has a setup script (main:orca.yaml) whose text nobody \
+        approved. Its agent starts once this is decided.\n\nApprove it: orca repo hooks approve --repo \
+        id:repo_1 --hash 0123456789abcdef\nGo on without it: orca repo hooks reject --repo id:repo_1 --hash \
+        0123456789abcdef\n\nmake deps\n";
+    let mail = json!({ "repoId": "repo_1", "worktreeId": "wt3", "hash": "0123456789abcdef" });
+    let mut asked = message(2, "orca", "May the setup script of app run?", body);
+    merge(&mut asked, json!({ "type": "decision_gate", "payload": mail }));
+    let rows = json!([
+        {"noun": "message", "row": asked},
+        {"noun": "worker", "row": {"dispatch_id": "ctx_000000000002", "runtime_epoch": null,
+            "state": "starting", "stage": "setup_start", "worktree_id": "wt3", "agent_terminal_handle": null,
+            "setup_state": "awaiting_approval", "delivery": "none", "last_error": null,
+            "created_at": ago(4), "updated_at": ago(4), "process_end": null, "terminal_state": null,
+            "effects": [], "residualResources": [], "startOptions": {"placement": "new-child",
+            "agent": "codex", "model": null, "effort": null, "name": null, "baseBranch": null,
+            "displayName": null, "comment": null, "setup": "run", "timeoutMs": 1000,
+            "isReusedTerminal": false}}},
+    ]);
+    serde_json::from_value(rows).unwrap()
+}
+
+/// Mail to the person.
+pub fn mail(number: u32, from: &str, subject: &str, body: &str) -> crate::proto::event::RowView {
+    let row = message(number, from, subject, body);
+    serde_json::from_value(json!({"noun": "message", "row": row})).unwrap()
+}
+
+fn message(number: u32, from: &str, subject: &str, body: &str) -> Value {
+    json!({
+        "id": format!("msg_{:012}", 100 + number), "run_id": null, "from_handle": from, "to_handle": "user",
+        "subject": subject, "body": body, "type": "status", "priority": "normal", "thread_id": null,
+        "payload": null, "read": false, "sequence": number, "created_at": ago(4), "delivered_at": null,
+        "sender_pane_key": null, "delivery_contract": "current_delivery",
+    })
+}
+
 /// The terminal with a number of [`snapshot`].
 pub fn terminal_id(number: u32) -> TerminalId {
     TerminalId::parse(&format!("term_{number:012}")).unwrap()
@@ -170,6 +208,12 @@ impl Desk {
             desk.output(number, output);
         }
         desk
+    }
+
+    /// Takes rows that the server changed.
+    pub fn rows(&mut self, rows: Vec<crate::proto::event::RowView>) {
+        let change = Change { seq: 42, rows, now: NOW, ..Change::default() };
+        self.take(Msg::Server(ServerFrame::Change(Box::new(change))));
     }
 
     /// Takes a message.

@@ -18,6 +18,7 @@ use super::keys::Scope;
 use super::model::{CallPurpose, Link, Modal, Model};
 use super::msg::{Cmd, Left, Msg};
 use super::stale::Stale;
+use super::theme::Theme;
 use crate::base::id::TerminalId;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods};
 use crate::model::terminal::{SplitDirection, TerminalLife};
@@ -59,6 +60,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Resize { n_cols, n_rows } => resize(model, n_cols, n_rows),
         Msg::Host(facts) => {
             model.host = facts.clone();
+            model.theme = Theme::new(model.options.config.screen.theme, &facts);
             vec![Cmd::Send(ClientFrame::Host(facts))]
         }
         Msg::Server(frame) => server::frame(model, frame),
@@ -218,6 +220,7 @@ fn has_plain_keys(model: &Model) -> bool {
         && model.modal.is_none()
         && model.sidebar_row.is_none()
         && model.press.is_none()
+        && !model.areas().is_overlay
         && model.focus.as_ref().is_none_or(|focus| !model.is_in_copy_mode(focus))
 }
 
@@ -235,6 +238,7 @@ pub fn typed_at(model: &Model) -> Option<&TerminalId> {
 
 /// A key for the focused pane: for its copy mode, else for its program.
 fn for_pane(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
+    sidebar::close_overlay(model);
     match copy::key(model, event) {
         Some(cmds) => cmds,
         None => to_program(model, InputEvent::Key(event)),
@@ -249,6 +253,7 @@ fn paste(model: &mut Model, text: String) -> Vec<Cmd> {
     if model.sidebar_row.is_some() || copy::paste(model, &text) {
         return Vec::new();
     }
+    sidebar::close_overlay(model);
     if text.len() > MAX_PASTE {
         let (n_bytes, most) = (text.len(), MAX_PASTE >> 20);
         let why =
@@ -359,6 +364,7 @@ pub(super) fn act(model: &mut Model, action: Action) -> Vec<Cmd> {
         | Action::Open
         | Action::Edit
         | Action::GoToPane
+        | Action::PutAway
         | Action::Confirm
         | Action::Close => Vec::new(),
     }

@@ -2,7 +2,6 @@
 
 use super::worker_of;
 use crate::base::clock::Timestamp;
-use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::plan;
 use crate::model::repo::AgentStartup;
@@ -163,26 +162,8 @@ fn try_again(tried: &Task, dispatch: &Dispatch, worker: &Worker) -> Vec<String> 
 /// 3.4), so place and agent are named in full; a worktree that stands already is used again.
 pub fn retry_command(dispatch: &Dispatch, worker: &Worker) -> String {
     let options = &worker.start_options;
-    let mut words = vec![format!(
-        "orca orchestration worker-start --task {} --retry-of {}",
-        dispatch.task_id, dispatch.id
-    )];
-    let mut add = |flag: &str, value: Option<&str>| {
-        words.extend(value.map(|value| format!("{flag} {}", text::shell_quote(value))));
-    };
-    let standing = worker.worktree_id.as_ref().map(|id| format!("id:{id}"));
-    match (&standing, options.placement) {
-        (_, Placement::Current) => {}
-        (Some(_), _) | (None, Placement::Existing) => add("--worktree", standing.as_deref()),
-        (None, placement) => {
-            add("--worktree", Some(placement.as_str()));
-            add("--name", options.name.as_deref());
-            add("--repo", options.repo.as_deref());
-            add("--base-branch", options.base_branch.as_deref());
-        }
-    }
-    add("--agent", options.agent.as_deref());
-    add("--model", options.model.as_deref());
-    add("--effort", options.effort.as_deref());
-    format!("{} --json", words.join(" "))
+    format!(
+        "{} --json",
+        options.retry_command(&dispatch.task_id, &dispatch.id, worker.worktree_id.as_deref())
+    )
 }

@@ -5,7 +5,7 @@ use crate::base::id::{RunId, TaskId, TerminalId};
 use crate::base::text;
 use crate::model::task::TaskState;
 use crate::proto::row::{RunRow, TaskRow};
-use crate::tui::facts::{self, Need};
+use crate::tui::facts::{self, Attention, Need};
 use crate::tui::model::{Model, Tab};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::text::{self as lines, Line};
@@ -14,6 +14,8 @@ use ratatui::layout::Rect;
 
 /// Finished tasks of a Run that are listed one by one; older ones are counted.
 const N_LISTED_DONE: usize = 8;
+/// Mail that is listed one by one; the rest is counted.
+const N_LISTED_MAIL: usize = 3;
 
 /// What a row stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,24 +90,37 @@ fn gap(rows: &mut Vec<BoardRow>) {
 }
 
 fn attention(model: &Model, rows: &mut Vec<BoardRow>) {
-    let list = model.attention();
-    if list.is_empty() {
-        return;
+    let (waiting, unseen): (Vec<_>, Vec<_>) =
+        model.attention().into_iter().partition(|item| item.need.is_counted());
+    let sections = [("NEEDS YOU", Role::Attention, waiting), ("NOT LOOKED AT", Role::Heading, unseen)];
+    let mut keys = model.hint(crate::tui::action::Action::NextAttention);
+    for (heading, role, items) in sections {
+        if items.is_empty() {
+            continue;
+        }
+        gap(rows);
+        let line = Line::new().then(format!("{heading} {}", items.len()), role);
+        let line = line.at_right(std::mem::take(&mut keys), Role::Quiet);
+        rows.push(BoardRow { line, ..BoardRow::default() });
+        let n_mail = items.iter().filter(|item| matches!(item.need, Need::Mail(_))).count();
+        let n_hidden = n_mail.saturating_sub(N_LISTED_MAIL);
+        let n_shown = items.len() - n_hidden;
+        rows.extend(items.into_iter().take(n_shown).map(|item| need_row(model, item)));
+        if n_hidden > 0 {
+            let inbox = model.hint(crate::tui::action::Action::Inbox);
+            rows.push(more(format!("@ and {n_hidden} more mail: {inbox}")));
+        }
     }
-    let line = Line::new()
-        .then("NEEDS YOU", Role::Attention)
-        .then(format!(" {}", list.len()), Role::Attention)
-        .at_right(model.hint(crate::tui::action::Action::NextAttention), Role::Quiet);
-    rows.push(BoardRow { line, ..BoardRow::default() });
-    for item in list {
-        let age = text::age(model.now.since_ms(item.since));
-        let line = Line::new()
-            .then(format!("{} ", item.mark.glyph), item.mark.role)
-            .then(format!("{} ", item.mark.word), item.mark.role)
-            .then(item.text, Role::Text)
-            .at_right(age, Role::Quiet);
-        rows.push(row(line, Target::Need(item.need)));
+}
+
+fn need_row(model: &Model, item: Attention) -> BoardRow {
+    let mut line = Line::new().then(format!("{} ", item.mark.glyph), item.mark.role);
+    // The heading says it of those that were not looked at.
+    if item.need.is_counted() {
+        line = line.then(format!("{} ", item.mark.word), item.mark.role);
     }
+    let age = text::age(model.now.since_ms(item.since));
+    row(line.then(item.text, Role::Text).at_right(age, Role::Quiet), Target::Need(item.need))
 }
 
 fn run_rows(model: &Model, run: &RunRow, rows: &mut Vec<BoardRow>) {
@@ -200,10 +215,11 @@ fn task_rows(model: &Model, task: &TaskRow, rows: &mut Vec<BoardRow>) {
     if let Some(attempt) = attempt {
         second = second.then(format!(" · #{}", attempt.attempt), Role::Quiet);
         // Whoever starts it again wants to know how it ended, not where it was.
-        let ended = attempt.last_failure.as_deref().filter(|_| !attempt.status.is_active());
+        let ended =
+            attempt.last_failure.as_deref().filter(|_| !attempt.status.is_active()).map(facts::failure);
         let agent = facts::agent_of(mirror, &attempt.id).map(text::one_line);
         let place = [agent, branch_of(model, attempt)];
-        let facts = ended.map_or(place, |why| [Some(text::one_line(why)), None]);
+        let facts = ended.map_or(place, |why| [Some(why), None]);
         for fact in facts.into_iter().flatten() {
             second = second.then(format!(" · {fact}"), Role::Quiet);
         }

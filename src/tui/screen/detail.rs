@@ -1,9 +1,10 @@
 //! One task: its words, what it waits for, its attempts, its timeline.
 
 use super::Page;
-use crate::base::id::TaskId;
+use crate::base::id::{TaskId, TerminalId};
 use crate::base::text;
-use crate::tui::facts;
+use crate::proto::row::TaskRow;
+use crate::tui::facts::{self, Need};
 use crate::tui::model::Model;
 use crate::tui::theme::Role;
 use crate::tui::widget::text::{self as lines, Line};
@@ -14,7 +15,7 @@ const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
 /// Words the page.
 pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page {
     let mirror = &model.mirror;
-    let hints = vec![(String::from("g"), "pane"), (String::from("Esc"), "back")];
+    let hints = hints(model, id);
     let Some(task) = mirror.tasks.get(id) else {
         let lines = vec![Line::new().then(format!("{id} is not there any more."), Role::Quiet)];
         return Page { title: id.to_string(), lines, scroll, hints };
@@ -27,6 +28,7 @@ pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page
         ),
         Line::new(),
     ];
+    next_step(model, task, n_cols, &mut page);
     page.extend(
         lines::wrap(&task.spec, n_cols).into_iter().take(200).map(|row| Line::new().then(row, Role::Text)),
     );
@@ -48,6 +50,39 @@ pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page
     attempts(model, id, n_cols, &mut page);
     timeline(model, id, &mut page);
     Page { title: facts::task_title(task), lines: page, scroll, hints }
+}
+
+/// The question or gate that the task waits at.
+pub fn asked(model: &Model, id: &TaskId) -> Option<Need> {
+    let items = super::inbox::items(model).into_iter();
+    let mut about = items.filter(|item| item.task.as_ref() == Some(id)).map(|item| item.need);
+    about.find(|need| matches!(need, Need::Question(_) | Need::Gate(_)))
+}
+
+/// The pane of the newest attempt.
+pub fn pane_of(model: &Model, id: &TaskId) -> Option<TerminalId> {
+    let attempt = model.mirror.latest_attempt(id)?;
+    let terminal = model.mirror.terminal_of(&attempt.id)?;
+    model.mirror.terminals.get(terminal).filter(|row| facts::is_shown(row)).map(|row| row.handle.clone())
+}
+
+fn hints(model: &Model, id: &TaskId) -> Vec<(String, &'static str)> {
+    let answer = asked(model, id).map(|_| (String::from("Enter"), "answer in the inbox"));
+    let pane = pane_of(model, id).map(|_| (String::from("g"), "pane"));
+    answer.into_iter().chain(pane).chain([(String::from("Esc"), "back")]).collect()
+}
+
+/// What the person can do about it now.
+fn next_step(model: &Model, task: &TaskRow, n_cols: usize, page: &mut Vec<Line>) {
+    let attempt = model.mirror.latest_attempt(&task.id);
+    let setup = attempt.and_then(|attempt| facts::setup_words(&model.mirror, &attempt.id));
+    let way_out = facts::way_out(&model.mirror, task).map(|(words, command)| format!("{words}\n{command}"));
+    for words in [setup, way_out].into_iter().flatten() {
+        page.push(Line::new().then("NEXT", Role::Heading));
+        let rows = lines::wrap(&words, n_cols);
+        page.extend(rows.into_iter().map(|row| Line::new().then(row, Role::Text)));
+        page.push(Line::new());
+    }
 }
 
 fn attempts(model: &Model, id: &TaskId, n_cols: usize, page: &mut Vec<Line>) {
@@ -76,7 +111,7 @@ fn attempts(model: &Model, id: &TaskId, n_cols: usize, page: &mut Vec<Line>) {
             page.push(Line::new().then(place, Role::Quiet));
         }
         if let Some(failure) = attempt.last_failure.as_deref().filter(|failure| !failure.is_empty()) {
-            let rows = lines::wrap(failure, n_cols.saturating_sub(3));
+            let rows = lines::wrap(&facts::failure(failure), n_cols.saturating_sub(3));
             page.extend(rows.into_iter().map(|row| Line::new().then(format!("   {row}"), Role::Bad)));
         }
         if let Some(phase) = attempt.last_phase.as_deref() {

@@ -1,11 +1,12 @@
-//! The inbox: every pending question and gate, answered in place, with the last lines of the pane
-//! that asks.
+//! The inbox: everything that waits for the person. Questions, gates and mail are answered in place, with
+//! the last lines of the pane that asks; of the rest it says what to do.
 
 use crate::base::clock::Timestamp;
-use crate::base::id::{TaskId, TerminalId};
+use crate::base::id::{DispatchId, TaskId, TerminalId};
 use crate::base::text;
 use crate::tui::canvas::Canvas;
-use crate::tui::facts::{self, Need};
+use crate::tui::facts::{self, Attention, Mark, Need};
+use crate::tui::mirror::Mirror;
 use crate::tui::model::{InboxView, Model};
 use crate::tui::theme::{Role, Theme};
 use crate::tui::widget::field::Field;
@@ -15,10 +16,14 @@ use ratatui::layout::Rect;
 /// Rows of the asking pane that are shown at least, where the screen has them.
 const N_CONTEXT: usize = 15;
 
-/// One pending question or gate.
+/// One thing that waits for the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub need: Need,
+    pub mark: Mark,
+    /// In one line, as the sidebar has it.
+    pub line: String,
+    /// In full.
     pub question: String,
     pub options: Vec<String>,
     pub task: Option<TaskId>,
@@ -29,42 +34,108 @@ pub struct Item {
     pub since: Timestamp,
 }
 
-/// All items, the oldest first.
+impl Item {
+    /// Whether it is answered here, in the person's own words.
+    pub fn is_answered_here(&self) -> bool {
+        match self.need {
+            Need::Question(_) | Need::Gate(_) | Need::Mail(_) => true,
+            Need::Setup(_) | Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => false,
+        }
+    }
+
+    fn is_mail(&self) -> bool {
+        matches!(self.need, Need::Mail(_))
+    }
+
+    /// What its `g` key goes to.
+    pub fn place(&self) -> Option<&'static str> {
+        match self.need {
+            Need::Setup(_) | Need::Trouble(_) => Some("task"),
+            Need::Question(_) | Need::Gate(_) | Need::Pane(_) | Need::Mail(_) | Need::Unseen(_) => {
+                self.terminal.is_some().then_some("pane")
+            }
+        }
+    }
+
+    fn about(mut self, mirror: &Mirror, dispatch: &DispatchId) -> Self {
+        let attempt = mirror.dispatches.get(dispatch);
+        self.task = attempt.map(|attempt| attempt.task_id.clone());
+        self.attempt = attempt.map(|attempt| attempt.attempt);
+        self.agent = facts::agent_of(mirror, dispatch).map(text::one_line);
+        self.terminal = mirror.terminal_of(dispatch).cloned();
+        self
+    }
+}
+
+/// All items, in the order of the sidebar.
 pub fn items(model: &Model) -> Vec<Item> {
-    let mirror = &model.mirror;
-    let mut items: Vec<Item> = facts::open_questions(mirror)
-        .map(|row| {
-            let attempt = mirror.dispatches.get(&row.dispatch_id);
+    let waiting = model.attention().into_iter().filter(|named| named.need.is_counted());
+    waiting.map(|named| item(&model.mirror, named)).collect()
+}
+
+fn item(mirror: &Mirror, named: Attention) -> Item {
+    let blank = Item {
+        need: named.need.clone(),
+        mark: named.mark,
+        question: named.text.clone(),
+        line: named.text,
+        options: Vec::new(),
+        task: None,
+        attempt: None,
+        agent: None,
+        terminal: None,
+        since: named.since,
+    };
+    match &named.need {
+        Need::Question(id) => {
+            let Some(row) = mirror.questions.get(id) else { return blank };
+            let asker = TerminalId::parse(&row.asker_handle).ok();
+            let asker = asker.filter(|id| mirror.terminals.contains_key(id));
+            let item = blank.about(mirror, &row.dispatch_id);
             Item {
-                need: Need::Question(row.message_id.clone()),
                 question: text::many_lines(&row.question),
                 options: row.options.clone(),
-                task: attempt.map(|attempt| attempt.task_id.clone()),
-                attempt: attempt.map(|attempt| attempt.attempt),
-                agent: facts::agent_of(mirror, &row.dispatch_id).map(text::one_line),
-                terminal: TerminalId::parse(&row.asker_handle)
-                    .ok()
-                    .filter(|id| mirror.terminals.contains_key(id))
-                    .or_else(|| mirror.terminal_of(&row.dispatch_id).cloned()),
-                since: row.created_at,
+                terminal: asker.or(item.terminal.clone()),
+                ..item
             }
-        })
-        .collect();
-    items.extend(facts::open_gates(mirror).map(|row| {
-        let asked = row.limit.as_ref().map(|asked| &asked.dispatch_id);
-        Item {
-            need: Need::Gate(row.id.clone()),
-            question: text::many_lines(&row.question),
-            options: row.options.clone(),
-            task: Some(row.task_id.clone()),
-            attempt: asked.and_then(|id| mirror.dispatches.get(id)).map(|attempt| attempt.attempt),
-            agent: asked.and_then(|id| facts::agent_of(mirror, id)).map(text::one_line),
-            terminal: asked.and_then(|id| mirror.terminal_of(id)).cloned(),
-            since: row.created_at,
         }
-    }));
-    items.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
-    items
+        Need::Gate(id) => {
+            let Some(row) = mirror.gates.get(id) else { return blank };
+            let asked = row.limit.as_ref().map(|asked| &asked.dispatch_id);
+            let item = asked.map_or(blank.clone(), |asked| blank.about(mirror, asked));
+            Item {
+                question: text::many_lines(&row.question),
+                options: row.options.clone(),
+                task: Some(row.task_id.clone()),
+                ..item
+            }
+        }
+        Need::Setup(dispatch) => {
+            let question = facts::setup_words(mirror, dispatch).unwrap_or(blank.question.clone());
+            Item { question, ..blank.about(mirror, dispatch) }
+        }
+        Need::Pane(terminal) | Need::Unseen(terminal) => {
+            let attempt = mirror.attempt_in(terminal).map(|attempt| attempt.id.clone());
+            let item = attempt.map_or(blank.clone(), |attempt| blank.about(mirror, &attempt));
+            Item { terminal: Some(terminal.clone()), ..item }
+        }
+        Need::Trouble(task) => {
+            let attempt = mirror.latest_attempt(task);
+            let why = attempt.and_then(|attempt| attempt.last_failure.as_deref()).map(facts::failure);
+            let way_out = mirror.tasks.get(task).and_then(|task| facts::way_out(mirror, task));
+            let way_out = way_out.map(|(words, command)| format!("{words}\n{command}"));
+            let item = attempt.map_or(blank.clone(), |attempt| blank.clone().about(mirror, &attempt.id));
+            let words = why.into_iter().chain(way_out).collect::<Vec<_>>().join("\n\n");
+            Item { question: words, task: Some(task.clone()), ..item }
+        }
+        Need::Mail(id) => {
+            let Some(row) = mirror.messages.get(id) else { return blank };
+            let sender = TerminalId::parse(&row.from_handle).ok();
+            let terminal = sender.filter(|id| mirror.terminals.get(id).is_some_and(facts::is_shown));
+            let words = format!("{}\n\n{}", blank.line, text::many_lines(row.body.trim_end()));
+            Item { question: words.trim_end().to_owned(), terminal, ..blank }
+        }
+    }
 }
 
 /// The inbox, worded.
@@ -90,8 +161,7 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
     let selected = items.iter().position(|item| Some(&item.need) == view.selected.as_ref()).unwrap_or(0);
     let list_cols = if area.width >= 110 { 36 } else { 0 };
     let n_cols = usize::from(area.width.saturating_sub(4 + if list_cols > 0 { list_cols + 2 } else { 0 }));
-    let named = model.attention();
-    let line = |(index, item)| list_line(model, item, &named, index == selected);
+    let line = |(index, item)| list_line(model, item, index == selected);
     let list = items.iter().enumerate().map(line).collect();
     let item = items.get(selected);
     let (head, body) = match item {
@@ -101,7 +171,7 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
             vec![
                 Line::new().then("Nothing waits for you.", Role::Heading),
                 Line::new().then(
-                    "Questions of workers and gates appear here the moment they are asked.",
+                    "Questions of workers, gates and mail appear here the moment they come.",
                     Role::Quiet,
                 ),
             ],
@@ -113,21 +183,7 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
             (String::from("Alt-Enter"), "new line"),
             (String::from("Esc"), "drop"),
         ],
-        (None, Some(item)) => {
-            let mut hints = Vec::new();
-            if !item.options.is_empty() {
-                hints.push((format!("1…{}", item.options.len().min(9)), "answer"));
-            }
-            hints.push((String::from("e"), "own words"));
-            if items.len() > 1 {
-                hints.push((String::from("↑↓"), "next"));
-            }
-            if item.terminal.is_some() {
-                hints.push((String::from("g"), "pane"));
-            }
-            hints.push((String::from("Esc"), "back"));
-            hints
-        }
+        (None, Some(item)) => hints(item, items.len()),
         (None, None) => vec![(String::from("Esc"), "back")],
     };
     Vm {
@@ -148,27 +204,36 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
     }
 }
 
-fn kind(need: &Need) -> (&'static str, &'static str) {
-    match need {
-        Need::Question(_) => ("?", "question"),
-        Need::Gate(_) => ("◆", "gate"),
-        Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => ("!", "needs you"),
+fn hints(item: &Item, n_items: usize) -> Vec<(String, &'static str)> {
+    let mut hints = Vec::new();
+    if !item.options.is_empty() {
+        hints.push((format!("1…{}", item.options.len().min(9)), "answer"));
     }
+    if item.is_answered_here() {
+        hints.push((String::from("e"), if item.is_mail() { "reply" } else { "own words" }));
+    }
+    if item.is_mail() {
+        hints.push((String::from("x"), "put away"));
+    }
+    if n_items > 1 {
+        hints.push((String::from("↑↓"), "next"));
+    }
+    hints.extend(item.place().map(|place| (String::from("g"), place)));
+    hints.push((String::from("Esc"), "back"));
+    hints
 }
 
-fn list_line(model: &Model, item: &Item, named: &[facts::Attention], is_selected: bool) -> Line {
-    let (glyph, _) = kind(&item.need);
-    let named = named.iter().find(|named| named.need == item.need).map(|named| named.text.clone());
+fn list_line(model: &Model, item: &Item, is_selected: bool) -> Line {
     Line::new()
-        .then(format!("{glyph} "), Role::Attention)
-        .then(named.unwrap_or_else(|| text::one_line(&item.question)), Role::Text)
+        .then(format!("{} ", item.mark.glyph), item.mark.role)
+        .then(item.line.clone(), Role::Text)
         .at_right(text::age(model.now.since_ms(item.since)), Role::Quiet)
         .selected(is_selected)
 }
 
 fn head(model: &Model, item: &Item) -> Vec<Line> {
-    let (glyph, word) = kind(&item.need);
-    let title = item.task.as_ref().map(|task| facts::title_of(&model.mirror, task)).unwrap_or_default();
+    let title = item.task.as_ref().map(|task| facts::title_of(&model.mirror, task));
+    let title = title.map(|title| format!("· {title}")).unwrap_or_default();
     let age = text::age(model.now.since_ms(item.since));
     let mut who = Vec::new();
     who.extend(item.agent.clone());
@@ -177,15 +242,18 @@ fn head(model: &Model, item: &Item) -> Vec<Line> {
         // A question about a limit names the attempt that goes on.
         Need::Gate(_) if item.attempt.is_some() => "it goes on until you decide",
         Need::Gate(_) => "the task waits until this is decided",
-        Need::Question(_) | Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => {
-            "the worker waits for your answer"
-        }
+        Need::Question(_) => "the worker waits for your answer",
+        Need::Setup(_) => "type one of the commands in a shell",
+        Need::Pane(_) => "look at its pane",
+        Need::Trouble(_) => "type the command in a shell",
+        Need::Mail(_) => "unread: reply, or orca orchestration check --terminal user",
+        Need::Unseen(_) => "not looked at",
     };
     who.push(effect.to_owned());
     vec![
         Line::new()
-            .then(format!("{glyph} {word} "), Role::Attention)
-            .then(format!("· {title}"), Role::Heading)
+            .then(format!("{} {} ", item.mark.glyph, item.mark.word), item.mark.role)
+            .then(title, Role::Heading)
             .at_right(format!("{age} ago"), Role::Quiet),
         Line::new().then(who.join(" · "), Role::Quiet),
         Line::new(),

@@ -101,12 +101,23 @@ fn page(model: &Model, area: Rect) -> Option<(Page, Rect)> {
     Some((page, layout::centred(area, 100, n_rows)))
 }
 
-/// How many rows of the open page can be scrolled away.
-pub fn n_hidden_rows(model: &Model) -> usize {
+/// Lines of the open page, and rows that show some of them.
+fn page_size(model: &Model) -> (usize, usize) {
     let areas = model.areas();
     let whole = areas.panes.union(areas.sidebar.unwrap_or(areas.panes));
     page(model, whole)
-        .map_or(0, |(page, area)| page.lines.len().saturating_sub(usize::from(area.height).saturating_sub(2)))
+        .map_or((0, 0), |(page, area)| (page.lines.len(), usize::from(area.height).saturating_sub(2)))
+}
+
+/// How many rows of the open page can be scrolled away.
+pub fn n_hidden_rows(model: &Model) -> usize {
+    let (n_lines, n_rows) = page_size(model);
+    n_lines.saturating_sub(n_rows)
+}
+
+/// How many rows a page key scrolls: one stays in view.
+pub fn n_page_rows(model: &Model) -> usize {
+    page_size(model).1.saturating_sub(1).max(1)
 }
 
 fn draw_page(page: &Page, area: Rect, canvas: &mut Canvas, model: &Model) {

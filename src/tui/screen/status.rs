@@ -104,30 +104,64 @@ fn room(model: &Model, mode: &Span, right: &[Span]) -> usize {
     usize::from(model.n_cols).saturating_sub(text::width(&mode.text) + right + 1)
 }
 
-/// Wide screens get words, narrow ones the glyphs of the same states.
+/// Which counts have words; the others are glyphs and numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Worded {
+    All,
+    /// The two that matter most.
+    Main,
+    None,
+}
+
+/// The three parts of the line. Counts give up their words before tabs are left out.
+fn parts(model: &Model) -> (Span, Vec<TabSpan>, Vec<Span>) {
+    let mode = mode(model);
+    let levels: &[Worded] = match model.n_cols >= 100 {
+        true => &[Worded::All, Worded::Main, Worded::None],
+        false => &[Worded::Main, Worded::None],
+    };
+    let n_tabs = model.tabs().len();
+    let mut shown = (Vec::new(), Vec::new());
+    for worded in levels {
+        let right = counts(model, *worded);
+        let tabs = tabs(model, room(model, &mode, &right));
+        let n_shown = tabs.iter().filter(|(tab, _)| tab.is_some()).count();
+        shown = (tabs, right);
+        if n_shown == n_tabs {
+            break;
+        }
+    }
+    (mode, shown.0, shown.1)
+}
+
+/// The line, worded as wide as there is room.
 pub fn project(model: &Model) -> Vm {
-    let (mode, right) = (mode(model), counts(model));
-    let tabs = tabs(model, room(model, &mode, &right));
+    let (mode, tabs, right) = parts(model);
     let left = std::iter::once(mode).chain(tabs.into_iter().map(|(_, span)| span)).collect();
     Vm { line: Line { left, right, is_right_first: true, ..Line::default() }, theme: model.theme }
 }
 
 /// What is on the right: the counts, the connection, the clock.
-fn counts(model: &Model) -> Vec<Span> {
+fn counts(model: &Model, worded: Worded) -> Vec<Span> {
     let mut spans = Vec::new();
     let counts = facts::counts(&model.mirror, model.run());
-    let n_needs = model.attention().len();
-    let is_wide = model.n_cols >= 100;
+    let (waiting, unseen): (Vec<_>, Vec<_>) =
+        model.attention().into_iter().partition(|item| item.need.is_counted());
     let mut add = |count: usize, glyph: &str, word: &str, role: Role| {
-        // On a narrow screen the two that matter most keep their words, the others their glyphs.
-        let has_word = is_wide || matches!(role, Role::Attention | Role::Running);
+        let has_word = match worded {
+            Worded::All => true,
+            Worded::Main => matches!(role, Role::Attention | Role::Running),
+            Worded::None => false,
+        };
         if count > 0 && has_word {
             spans.push(Span { text: format!("{glyph} {count} {word}  "), role });
         } else if count > 0 {
             spans.push(Span { text: format!("{glyph} {count}  "), role });
         }
     };
-    add(n_needs, "!", if n_needs == 1 { "needs you" } else { "need you" }, Role::Attention);
+    let need = if waiting.len() == 1 { "needs you" } else { "need you" };
+    add(waiting.len(), "!", need, Role::Attention);
+    add(unseen.len(), "•", "not looked at", Role::Good);
     add(counts.n_running, "●", "running", Role::Running);
     add(counts.n_ready, "○", "ready", Role::Text);
     add(counts.n_waiting, "·", "waiting", Role::Quiet);
@@ -148,9 +182,8 @@ fn counts(model: &Model) -> Vec<Span> {
 
 /// The tab at a column.
 pub fn tab_at(model: &Model, col: u16) -> Option<Tab> {
-    let mode = mode(model);
+    let (mode, tabs, _) = parts(model);
     let mut end = text::width(&mode.text);
-    let tabs = tabs(model, room(model, &mode, &counts(model)));
     let at = tabs.into_iter().find(|(_, span)| {
         end += text::width(&span.text);
         usize::from(col) < end

@@ -11,7 +11,7 @@ use crate::tui::canvas::{Canvas, Extra};
 use crate::tui::msg::Msg;
 use crate::tui::paint::Painter;
 use crate::tui::stale::Stale;
-use crate::tui::testing::{Desk, terminal_id};
+use crate::tui::testing::{Desk, mail, terminal_id, unapproved_setup};
 
 fn check(name: &str, desk: &Desk) {
     insta::assert_snapshot!(name, desk.screen());
@@ -64,6 +64,122 @@ fn the_pages() {
     let mut desk = Desk::team(80, 24);
     desk.keys("ctrl+b o ctrl+b x");
     check("confirm_80x24", &desk);
+}
+
+#[test]
+fn a_setup_script_that_waits_for_approval() {
+    for (n_cols, n_rows) in [(80, 24), (120, 40), (200, 50)] {
+        let mut desk = Desk::team(n_cols, n_rows);
+        desk.rows(unapproved_setup());
+        desk.keys("ctrl+b s enter");
+        desk.take(Msg::Tick(crate::tui::testing::NOW.plus_ms(60_000)));
+        let words = desk.model.attention().into_iter().map(|item| item.mark.word).collect::<Vec<_>>();
+        assert_eq!(words, ["approve setup", "question", "gate", "failed"], "the request is not mail besides");
+        check(&format!("setup_{n_cols}x{n_rows}"), &desk);
+    }
+    let mut desk = Desk::team(120, 40);
+    desk.rows(unapproved_setup());
+    desk.keys("ctrl+b i");
+    check("inbox_setup_120x40", &desk);
+}
+
+#[test]
+fn mail_to_the_person() {
+    for (n_cols, n_rows) in [(80, 24), (120, 40)] {
+        let mut desk = Desk::team(n_cols, n_rows);
+        desk.rows(vec![mail(1, "term_000000000009", "Both fixes are ready", "See branches a and b.\n")]);
+        check(&format!("mail_{n_cols}x{n_rows}"), &desk);
+        desk.keys("ctrl+b i down down down");
+        desk.take(Msg::Tick(crate::tui::testing::NOW.plus_ms(60_000)));
+        check(&format!("inbox_mail_{n_cols}x{n_rows}"), &desk);
+    }
+}
+
+#[test]
+fn a_task_says_what_can_be_done_about_it() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b s down down enter");
+    check("task_failed_120x40", &desk);
+    let mut desk = Desk::team(120, 40);
+    let gated = TaskId::parse("task_000000000005").unwrap();
+    desk.model.modal = Some(crate::tui::model::Modal::Task { task: gated, scroll: 0 });
+    let screen = desk.screen();
+    assert!(screen.contains("Enter answer in the inbox  Esc back"), "{screen}");
+    desk.keys("enter");
+    let screen = desk.screen();
+    assert!(screen.contains("◆ gate · Remove the old session cache"), "{screen}");
+}
+
+#[test]
+fn a_failed_start_says_why_in_words() {
+    let mut desk = Desk::team(120, 40);
+    let mut change = crate::tui::testing::snapshot();
+    change.rows.retain(|row| matches!(row, RowView::Dispatch(row) if row.id.as_str() == "ctx_000000000006"));
+    for row in &mut change.rows {
+        if let RowView::Dispatch(row) = row {
+            row.last_failure = Some("agent_unconfigured: x is no agent: name one of codex, claude.".into());
+        }
+    }
+    desk.rows(change.rows);
+    let screen = desk.screen();
+    assert!(screen.contains("failed · #3 · x is no agent") && !screen.contains("agent_unconf"), "{screen}");
+    let trouble = desk.model.attention().pop().unwrap();
+    assert_eq!(trouble.text, "Benchmark the handler: x is no agent: name one of codex, claude.");
+}
+
+#[test]
+fn what_was_not_looked_at_does_not_need_the_person() {
+    let mut desk = Desk::team(120, 40);
+    desk.model.unseen.insert(terminal_id(1));
+    let screen = desk.screen();
+    assert!(screen.contains("! 3 need you  • 1 not looked at"), "{screen}");
+    assert!(screen.contains("NEEDS YOU 3") && screen.contains("NOT LOOKED AT 1"), "{screen}");
+    desk.keys("ctrl+b i");
+    let screen = desk.screen();
+    assert!(screen.contains("Inbox 1/3"), "{screen}");
+}
+
+#[test]
+fn the_help_at_80_columns() {
+    let mut desk = Desk::team(80, 24);
+    desk.keys("ctrl+b ?");
+    check("help_80x24", &desk);
+    let shown = |desk: &Desk| desk.screen().lines().nth(21).unwrap().to_owned();
+    let last = shown(&desk);
+    desk.keys("pagedown");
+    assert_eq!(desk.screen().lines().nth(1).unwrap(), last, "a page, but for one row");
+    desk.keys("end");
+    check("help_end_80x24", &desk);
+}
+
+#[test]
+fn counts_give_up_their_words_before_tabs_go() {
+    let mut desk = Desk::team(120, 40);
+    let snapshot = crate::tui::testing::snapshot();
+    let (mut run, mut task) = (None, None);
+    for row in snapshot.rows {
+        match row {
+            RowView::Run(row) => run = Some(row),
+            RowView::Task(row) if row.id.as_str() == "task_000000000007" => task = Some(row),
+            _ => {}
+        }
+    }
+    let (run, task) = (run.unwrap(), task.unwrap());
+    let mut rows = Vec::new();
+    for number in 2..=6 {
+        let id = crate::base::id::RunId::parse(&format!("run_{number:012}")).unwrap();
+        let objective = format!("Objective number {number}");
+        rows.push(RowView::Run(crate::proto::row::RunRow { id: id.clone(), objective, ..run.clone() }));
+        let of = TaskId::parse(&format!("task_{:012}", 100 + number)).unwrap();
+        rows.push(RowView::Task(crate::proto::row::TaskRow { id: of, run_id: id, ..task.clone() }));
+    }
+    desk.rows(rows);
+    let screen = desk.screen();
+    let line = screen.lines().last().unwrap();
+    for number in 1..=6 {
+        assert!(line.contains(&format!("{number}:")), "{line}");
+    }
+    assert!(line.contains("! 3 ") && !line.contains('…') || line.contains("6:Obje"), "{line}");
 }
 
 #[test]

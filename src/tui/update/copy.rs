@@ -1,5 +1,6 @@
 //! Copy mode of the panes: hands keys and the mouse to it, and does what comes of it.
 
+use super::sidebar;
 use crate::base::id::TerminalId;
 use crate::base::input::KeyEvent;
 use crate::proto::screen::{ClientFrame, LinesWish, SearchWish};
@@ -35,6 +36,7 @@ pub fn enter(
     exits_at_bottom: bool,
     inputs: impl IntoIterator<Item = Input>,
 ) -> Vec<Cmd> {
+    sidebar::close_overlay(model);
     let tile = model.tiles().into_iter().find(|(id, _)| id == terminal);
     let Some(inside) = tile.map(|(_, tile)| model.inside(tile)) else { return Vec::new() };
     let keys = model.options.config.screen.mode_keys;

@@ -13,7 +13,7 @@ use crate::tui::facts::Need;
 use crate::tui::keys::Scope;
 use crate::tui::model::{CallPurpose, InboxView, Modal, Model};
 use crate::tui::msg::Cmd;
-use crate::tui::screen::inbox::items;
+use crate::tui::screen::inbox::{Item, items};
 use crate::tui::widget::field::{Edit, Field};
 
 /// How long a newly shown item ignores digits.
@@ -51,7 +51,8 @@ pub fn taken(model: &mut Model, need: &Need, answer: &str) {
     let question = match need {
         Need::Question(id) => model.mirror.questions.get(id).map(|row| row.question.as_str()),
         Need::Gate(id) => model.mirror.gates.get(id).map(|row| row.question.as_str()),
-        Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => None,
+        Need::Mail(id) => model.mirror.messages.get(id).map(|row| row.subject.as_str()),
+        Need::Setup(_) | Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => None,
     };
     let question = text::cut_width(&text::one_line(question.unwrap_or_default()), 60);
     model.toast(format!("Answered {:?}: {question}", text::cut_width(&text::one_line(answer), 40)), false, 5);
@@ -85,12 +86,16 @@ pub fn key(model: &mut Model, mut view: InboxView, event: KeyEvent) -> Vec<Cmd> 
         return by_digit(model, &view, digit);
     }
     match model.keys.action(Scope::Inbox, &event) {
-        Some(Action::Edit) if view.selected.is_some() => {
-            view.field = Some(Field::default());
-            model.modal = Some(Modal::Inbox(view));
-        }
-        Some(Action::Edit) => model.toast(String::from("Nothing waits for an answer."), false, 3),
-        Some(Action::GoToPane) => return go_to_pane(model, &view),
+        Some(Action::Edit) => match shown(model, &view) {
+            Some(item) if item.is_answered_here() => {
+                view.field = Some(Field::default());
+                model.modal = Some(Modal::Inbox(view));
+            }
+            Some(_) => return go_to_place(model, &view),
+            None => model.toast(String::from("Nothing waits for an answer."), false, 3),
+        },
+        Some(Action::PutAway) => put_away(model, &view),
+        Some(Action::GoToPane) => return go_to_place(model, &view),
         Some(Action::Close) => model.modal = None,
         Some(action) => step(model, action),
         None => {}
@@ -121,11 +126,13 @@ fn by_digit(model: &mut Model, view: &InboxView, digit: u32) -> Vec<Cmd> {
     if model.now < view.armed_at {
         return Vec::new();
     }
-    let item = items(model).into_iter().find(|item| Some(&item.need) == view.selected.as_ref());
+    let item = shown(model, view);
+    let is_answered_here = item.as_ref().is_some_and(Item::is_answered_here);
     let options = item.map(|item| item.options).unwrap_or_default();
     let option = usize::try_from(digit).ok().and_then(|digit| options.get(digit - 1)).cloned();
     match option {
         Some(option) => answer(model, option),
+        None if !is_answered_here => Vec::new(),
         None => {
             let text = if options.is_empty() {
                 String::from("This one has no options; e answers in your own words.")
@@ -157,18 +164,43 @@ fn answer(model: &mut Model, text: String) -> Vec<Cmd> {
             let resolve = GateResolve { id: id.to_string(), resolution: text, run, from: None };
             vec![call(model, &resolve, purpose)]
         }
-        Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => Vec::new(),
+        Need::Mail(id) => {
+            let reply = Reply { id: id.to_string(), body: text, run: None, from: None };
+            vec![call(model, &reply, purpose)]
+        }
+        Need::Setup(_) | Need::Pane(_) | Need::Trouble(_) | Need::Unseen(_) => Vec::new(),
     }
 }
 
-fn go_to_pane(model: &mut Model, view: &InboxView) -> Vec<Cmd> {
-    let item = items(model).into_iter().find(|item| Some(&item.need) == view.selected.as_ref());
-    match item.and_then(|item| item.terminal) {
-        Some(terminal) if model.mirror.terminals.contains_key(&terminal) => {
+fn shown(model: &Model, view: &InboxView) -> Option<Item> {
+    items(model).into_iter().find(|item| Some(&item.need) == view.selected.as_ref())
+}
+
+/// Mail that was read here is not shown here any more; it stays unread for the command line.
+fn put_away(model: &mut Model, view: &InboxView) {
+    match &view.selected {
+        Some(Need::Mail(id)) => {
+            model.put_away.insert(id.clone());
+            refresh(model);
+        }
+        Some(_) | None => model.toast(String::from("Only mail can be put away."), false, 3),
+    }
+}
+
+/// Goes to the pane or the task of the item.
+fn go_to_place(model: &mut Model, view: &InboxView) -> Vec<Cmd> {
+    let item = shown(model, view);
+    let terminal = item.as_ref().and_then(|item| item.terminal.clone());
+    match (item.map(|item| (item.need, item.task)), terminal) {
+        (Some((Need::Setup(_) | Need::Trouble(_), Some(task))), _) => {
+            model.modal = Some(Modal::Task { task, scroll: 0 });
+            Vec::new()
+        }
+        (Some(_), Some(terminal)) if model.mirror.terminals.contains_key(&terminal) => {
             model.modal = None;
             nav::focus(model, &terminal)
         }
-        Some(_) | None => {
+        (_, _) => {
             model.toast(String::from("No pane asks this."), false, 3);
             Vec::new()
         }

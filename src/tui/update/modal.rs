@@ -8,11 +8,9 @@ use crate::tui::action::Action;
 use crate::tui::keys::Scope;
 use crate::tui::model::{CallPurpose, Modal, Model};
 use crate::tui::msg::Cmd;
+use crate::tui::screen::detail;
 use crate::tui::screen::palette::{self, Choice};
 use crate::tui::widget::field::Edit;
-
-/// Rows of a page in the screens that scroll.
-const PAGE: usize = 10;
 
 /// Opens a screen, or closes it when it is the one that is open.
 pub fn open(model: &mut Model, modal: Modal) -> Vec<Cmd> {
@@ -29,11 +27,15 @@ pub fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
     match model.modal.clone() {
         Some(Modal::Inbox(view)) => inbox::key(model, view, event),
         Some(Modal::Task { task, .. }) => {
-            match model.keys.action(Scope::List, &event) {
-                Some(Action::GoToPane | Action::Open) => return sidebar::go_to_task(model, task),
-                action => scroll(model, action),
+            let asked = detail::asked(model, &task);
+            match (model.keys.action(Scope::List, &event), asked) {
+                (Some(Action::Open), Some(need)) => inbox::open(model, Some(need)),
+                (Some(Action::GoToPane | Action::Open), _) => sidebar::go_to_task(model, task),
+                (action, _) => {
+                    scroll(model, action);
+                    Vec::new()
+                }
             }
-            Vec::new()
         }
         Some(Modal::Gates { .. }) => match model.keys.action(Scope::List, &event) {
             Some(Action::Open) => inbox::open(model, None),
@@ -64,6 +66,7 @@ pub fn key(model: &mut Model, event: KeyEvent) -> Vec<Cmd> {
 }
 
 fn scroll(model: &mut Model, action: Option<Action>) {
+    let page = crate::tui::screen::n_page_rows(model);
     let (Some(Modal::Task { scroll, .. }) | Some(Modal::Gates { scroll }) | Some(Modal::Help { scroll })) =
         &mut model.modal
     else {
@@ -72,8 +75,8 @@ fn scroll(model: &mut Model, action: Option<Action>) {
     match action {
         Some(Action::Up) => *scroll = scroll.saturating_sub(1),
         Some(Action::Down) => *scroll += 1,
-        Some(Action::PageUp) => *scroll = scroll.saturating_sub(PAGE),
-        Some(Action::PageDown) => *scroll += PAGE,
+        Some(Action::PageUp) => *scroll = scroll.saturating_sub(page),
+        Some(Action::PageDown) => *scroll += page,
         Some(Action::Top) => *scroll = 0,
         Some(Action::Bottom) => *scroll = usize::MAX / 2,
         Some(Action::Close) => model.modal = None,

@@ -177,6 +177,10 @@ pub fn zoom(model: &mut Model) -> Vec<Cmd> {
 /// The pane without anything of ours around it, the mouse with the host (reports MC-04).
 pub fn clean_view(model: &mut Model) -> Vec<Cmd> {
     model.is_clean = !model.is_clean && model.focus.is_some();
+    if model.is_clean {
+        let back = model.hint(crate::tui::action::Action::CleanView);
+        model.toast(format!("Only this pane, the mouse is free. {back} goes back."), false, 6);
+    }
     let is_mouse_ours = !model.is_clean && model.options.config.screen.is_mouse_on;
     vec![Cmd::Mouse(is_mouse_ours)]
 }
@@ -190,7 +194,11 @@ pub fn next_attention(model: &mut Model) -> Vec<Cmd> {
     }
     let here = match &model.modal {
         Some(Modal::Inbox(view)) => view.selected.clone(),
-        Some(Modal::Task { task, .. }) => Some(Need::Trouble(task.clone())),
+        Some(Modal::Task { task, .. }) => {
+            let attempt = model.mirror.latest_attempt(task);
+            let setup = attempt.filter(|attempt| facts::awaits_approval(&model.mirror, attempt));
+            Some(setup.map_or(Need::Trouble(task.clone()), |attempt| Need::Setup(attempt.id.clone())))
+        }
         _ => model.focus.clone().map(Need::Pane),
     };
     let at = list.iter().position(|item| Some(&item.need) == here.as_ref()).map_or(0, |at| at + 1);
@@ -201,11 +209,16 @@ pub fn next_attention(model: &mut Model) -> Vec<Cmd> {
 /// Goes to where a need is dealt with.
 pub fn go_to(model: &mut Model, need: Need) -> Vec<Cmd> {
     match need {
-        Need::Question(_) | Need::Gate(_) => inbox::open(model, Some(need)),
+        Need::Question(_) | Need::Gate(_) | Need::Mail(_) => inbox::open(model, Some(need)),
         Need::Pane(terminal) | Need::Unseen(terminal) => {
             model.modal = None;
             model.sidebar_row = None;
             focus(model, &terminal)
+        }
+        Need::Setup(dispatch) => {
+            let task = model.mirror.dispatches.get(&dispatch).map(|attempt| attempt.task_id.clone());
+            model.modal = task.map(|task| Modal::Task { task, scroll: 0 });
+            Vec::new()
         }
         Need::Trouble(task) => {
             model.modal = Some(Modal::Task { task, scroll: 0 });

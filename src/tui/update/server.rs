@@ -2,16 +2,17 @@
 
 use super::{call, copy, history, inbox, modal};
 use crate::base::clock::Timestamp;
-use crate::base::id::TerminalId;
+use crate::base::id::{MessageId, TerminalId};
 use crate::base::text;
 use crate::config::Clipboard;
 use crate::model::terminal::TerminalLife;
 use crate::proto::envelope::Response;
-use crate::proto::event::Change;
+use crate::proto::event::{Change, RowView};
 use crate::proto::row::TerminalRow;
 use crate::proto::screen::{STOPPED, ServerFrame, View};
 use crate::proto::terminal::TerminalCreate;
 use crate::pty::snapshot::{PaneImage, Patch};
+use crate::tui::action::Action;
 use crate::tui::clipboard::Order;
 use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
@@ -92,7 +93,9 @@ fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
         rows.filter_map(|row| model.mirror.terminal_of(&row.id).cloned()).collect()
     };
     let (is_first, before) = (!model.mirror.is_loaded, active(model));
+    let mail = new_mail(model, &change);
     model.mirror.apply(change);
+    tell_mail(model, &mail);
     let after = active(model);
     for ended in before.difference(&after).filter(|id| Some(*id) != model.focus.as_ref()) {
         model.unseen.insert(ended.clone());
@@ -113,6 +116,24 @@ fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
         cmds.push(call(model, &TerminalCreate::default(), CallPurpose::OpenShell));
     }
     cmds
+}
+
+/// Unread mail to the person that comes with a change. What a snapshot brings is not news.
+fn new_mail(model: &Model, change: &Change) -> Vec<MessageId> {
+    let rows = change.rows.iter().filter(|_| !change.is_snapshot).filter_map(|row| match row {
+        RowView::Message(row) if facts::is_for_person(row) => Some(&row.id),
+        _ => None,
+    });
+    rows.filter(|id| !model.mirror.messages.contains_key(id)).cloned().collect()
+}
+
+/// Says that mail came, but for a question, which has a note of its own: its row.
+fn tell_mail(model: &mut Model, mail: &[MessageId]) {
+    for id in mail.iter().filter(|id| !model.mirror.questions.contains_key(id)).cloned().collect::<Vec<_>>() {
+        let Some(row) = model.mirror.messages.get(&id) else { continue };
+        let (words, keys) = (facts::mail_words(&model.mirror, row), model.hint(Action::Inbox));
+        model.toast(format!("mail from {words}  {keys} reads it"), false, 10);
+    }
 }
 
 /// Closes the panes of editors that ended well; one that failed stays to be read.

@@ -8,6 +8,7 @@ use crate::tui::layout::SidebarWish;
 use crate::tui::model::{Modal, Model};
 use crate::tui::msg::Cmd;
 use crate::tui::screen::board::{self, Target};
+use crate::tui::screen::detail;
 
 /// Shows or hides the sidebar.
 pub fn toggle(model: &mut Model) -> Vec<Cmd> {
@@ -15,6 +16,14 @@ pub fn toggle(model: &mut Model) -> Vec<Cmd> {
     model.sidebar_row = None;
     model.sidebar = if is_shown { SidebarWish::Hidden } else { SidebarWish::Shown };
     Vec::new()
+}
+
+/// Takes the sidebar away where it lies over the panes: the person works in one of those.
+pub fn close_overlay(model: &mut Model) {
+    if model.areas().is_overlay {
+        (model.sidebar, model.sidebar_row) = (SidebarWish::Auto, None);
+        model.stale = crate::tui::stale::Stale::Whole;
+    }
 }
 
 /// Takes the keyboard to the sidebar, or back to the panes.
@@ -64,11 +73,7 @@ fn open(model: &mut Model, target: Target) -> Vec<Cmd> {
 
 fn go_to_pane(model: &mut Model, target: Target) -> Vec<Cmd> {
     let Target::Task(task) = target else { return open(model, target) };
-    let attempt = model.mirror.latest_attempt(&task);
-    let terminal = attempt.and_then(|attempt| model.mirror.terminal_of(&attempt.id)).cloned();
-    let terminal =
-        terminal.filter(|id| model.mirror.terminals.get(id).is_some_and(crate::tui::facts::is_shown));
-    match terminal {
+    match detail::pane_of(model, &task) {
         Some(terminal) => {
             model.sidebar_row = None;
             model.modal = None;
@@ -94,12 +99,11 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Cmd> {
     let target = board::target_at(model, event.row);
     match target {
         Some(Target::Task(task)) => {
-            let has_pane = model
-                .mirror
-                .latest_attempt(&task)
-                .and_then(|attempt| model.mirror.terminal_of(&attempt.id))
-                .is_some_and(|id| model.mirror.terminals.get(id).is_some_and(crate::tui::facts::is_shown));
-            if has_pane { go_to_task(model, task) } else { open(model, Target::Task(task)) }
+            if detail::pane_of(model, &task).is_some() {
+                go_to_task(model, task)
+            } else {
+                open(model, Target::Task(task))
+            }
         }
         Some(target) => open(model, target),
         None => Vec::new(),

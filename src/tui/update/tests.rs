@@ -471,3 +471,87 @@ fn a_task_shows_its_whole_timeline_and_asks_again_when_there_is_news() {
     desk.keys("esc ctrl+b t");
     assert_eq!(asked(&desk).len(), 3, "a page that is opened again asks anew");
 }
+
+#[test]
+fn mail_is_told_once_and_stays_until_it_is_read_or_put_away() {
+    let mut desk = Desk::team(120, 40);
+    let row = testing::mail(1, "term_000000000009", "Both fixes are ready", "See a and b.");
+    desk.rows(vec![row.clone()]);
+    let said = |desk: &Desk| desk.model.toasts.iter().map(|toast| toast.text.clone()).collect::<Vec<_>>();
+    assert_eq!(said(&desk), ["mail from claude: Both fixes are ready  Ctrl-b i reads it"]);
+    desk.rows(vec![row.clone()]);
+    assert_eq!(said(&desk).len(), 1);
+    desk.keys("ctrl+b i down down down e");
+    desk.text("thanks");
+    desk.keys("enter");
+    let (method, params) = calls(&desk).pop().unwrap();
+    assert_eq!(
+        (method.as_str(), &params["id"], &params["body"]),
+        ("orchestration.reply", &json!("msg_000000000101"), &json!("thanks"))
+    );
+    let n_mail = |desk: &Desk| desk.model.attention().iter().filter(|item| item.mark.word == "mail").count();
+    assert_eq!(n_mail(&desk), 1);
+    desk.keys("x");
+    assert_eq!(n_mail(&desk), 0);
+
+    let mut desk = Desk::team(120, 40);
+    desk.rows(vec![row.clone()]);
+    let mut read = row;
+    if let crate::proto::event::RowView::Message(row) = &mut read {
+        row.read = true;
+    }
+    desk.rows(vec![read]);
+    assert_eq!(n_mail(&desk), 0);
+}
+
+#[test]
+fn the_same_note_twice_in_a_row_is_shown_once_and_longer() {
+    let mut desk = Desk::team(120, 40);
+    desk.keys("ctrl+b 7");
+    desk.take(Msg::Tick(testing::NOW.plus_ms(2_000)));
+    desk.keys("ctrl+b 7");
+    assert_eq!(desk.model.toasts.len(), 1);
+    desk.take(Msg::Tick(testing::NOW.plus_ms(4_000)));
+    assert_eq!(desk.model.toasts.len(), 1);
+    desk.take(Msg::Tick(testing::NOW.plus_ms(6_000)));
+    assert!(desk.model.toasts.is_empty());
+}
+
+#[test]
+fn a_sidebar_over_the_panes_goes_when_the_person_works_in_one() {
+    let is_over = |desk: &Desk| desk.model.areas().is_overlay;
+    let mut desk = numbered();
+    desk.take(Msg::Resize { n_cols: 80, n_rows: 24 });
+    desk.keys("ctrl+b b");
+    assert!(is_over(&desk));
+    desk.keys("ctrl+b [ /");
+    desk.look_back();
+    desk.text("x1");
+    assert!(!is_over(&desk) && desk.screen().contains("/x1"), "{}", desk.screen());
+    let mut desk = Desk::team(80, 24);
+    desk.keys("ctrl+b b");
+    desk.model.stale = crate::tui::stale::Stale::Nothing;
+    desk.text("l");
+    assert!(!is_over(&desk));
+    assert_eq!(desk.model.stale, crate::tui::stale::Stale::Whole);
+    desk.keys("ctrl+b s");
+    assert!(is_over(&desk), "with the keyboard in it, it stays");
+}
+
+#[test]
+fn the_clean_view_says_how_to_get_back() {
+    let mut desk = Desk::team(80, 24);
+    desk.keys("ctrl+b m");
+    assert!(desk.screen().contains("Ctrl-b m goes back."), "{}", desk.screen());
+    desk.keys("ctrl+b m");
+    assert_eq!(desk.model.toasts.len(), 1);
+}
+
+#[test]
+fn the_theme_follows_the_background_of_the_host() {
+    let mut desk = Desk::team(80, 24);
+    let before = desk.model.theme;
+    let light = crate::proto::screen::HostFacts { background: Some((250, 250, 250)), ..Default::default() };
+    desk.take(Msg::Host(light));
+    assert_ne!(desk.model.theme, before);
+}

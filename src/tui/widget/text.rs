@@ -181,7 +181,7 @@ mod tests {
     fn the_right_side_stays_and_the_left_is_cut() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 12, 1));
         let line = Line::new().then("a long title", Role::Text).at_right("12m", Role::Quiet);
-        line.draw(buffer.area, &mut buffer, Theme::new(crate::config::Theme::Plain));
+        line.draw(buffer.area, &mut buffer, Theme::new(crate::config::Theme::Plain, &Default::default()));
         let text: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
         assert_eq!(text, "a long … 12m");
     }

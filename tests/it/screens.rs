@@ -208,12 +208,16 @@ fn a_stopped_server_stays_stopped_though_a_screen_was_open() {
 fn a_restart_waits_for_no_screen_and_a_screen_opens_none_inside_itself() {
     let sandbox = Sandbox::with_repo();
     let terminal = sandbox.shell();
-    let screen = Screen::attach(&sandbox, 24, 80);
+    let mut screen = Screen::attach(&sandbox, 24, 80);
     screen.wait_for("━▶");
     sandbox.ask(&["server", "restart"]);
     assert!(!sandbox.log().contains("did not leave in time"), "{}", sandbox.log());
     sandbox.type_line(&terminal, &format!("{} attach", orca().display()));
     sandbox.wait_for_text(&terminal, "inside itself");
+    // One that stays and has not found the server again would start the next.
+    screen.wait_for("inside itself");
+    screen.keys("\x02d");
+    screen.wait_for_end();
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! timeline. Coordinator and workers are plain shell scripts that use nothing but public commands;
 //! the demo itself only prepares the place and, headless, plays the person.
 
+use super::args::invalid;
 use super::out::Out;
+use super::verbs::fail_local;
 use crate::base::text;
 use clap::Args;
 use rustix::process::{Pid, Signal};
@@ -38,8 +40,12 @@ const SALES: &str = include_str!("../../assets/demo/sales.csv");
 const PATIENCE: Duration = Duration::from_secs(180);
 const LOOK_EVERY: Duration = Duration::from_millis(150);
 
-/// Runs the demo. Exit code 0 when it went as it should.
-pub fn run(args: &DemoArgs, out: &mut Out<'_>) -> u8 {
+/// Runs the demo. Exit code 0 when it went as it should. Its timeline is for people only.
+pub fn run(args: &DemoArgs, is_json: bool, out: &mut Out<'_>) -> u8 {
+    if is_json {
+        let error = invalid("The demo has no --json; its events are text.").next_step("orca demo --headless");
+        return fail_local(error, is_json, out);
+    }
     let outcome = Stage::prepare().and_then(|stage| {
         let played = if args.headless { stage.play_headless(out) } else { stage.play_on_screen() };
         stage.end(args.headless, out);

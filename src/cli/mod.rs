@@ -33,7 +33,7 @@ pub const EXIT_CODES: &[(&str, &str)] = &[
     ("0", "It was done. A wait that ran out of time, and a release that is pending, are no failures."),
     (
         "1",
-        "An error; or the answer is no: a worker that is not ready, a refused report, an ask without an \
+        "An error; or the answer is no: a worker that is not ready or still starting, a refused report, an ask without an \
          answer, a process whose end nobody saw, an unsatisfied terminal wait.",
     ),
     ("75", "No server could be reached; the call is kept on disk and takes effect when one runs."),
@@ -204,7 +204,7 @@ pub fn run(orca: &Orca, session: &mut Session<'_>) -> u8 {
         Command::Worktree(verb) => verbs::worktree::run(verb, session),
         Command::Repo(verb) => verbs::repo::run(verb, session),
         Command::Events(args) => verbs::event::run(args, session),
-        Command::Demo(args) => demo::run(args, &mut session.out),
+        Command::Demo(args) => demo::run(args, session.is_json, &mut session.out),
         Command::Skills(verb) => verbs::skills::run(verb, session),
         Command::Schema(args) => verbs::schema::run(args, session.is_json, &mut session.out),
         Command::Completions(args) => verbs::completions::run(args, session.is_json, &mut session.out),

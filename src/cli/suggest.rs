@@ -2,31 +2,26 @@
 
 use super::args::invalid;
 use super::{help_of, parse, tree};
-use crate::base::text::{cut_chars, one_line, shell_quote};
+use crate::base::near::nearest;
+use crate::base::text::{cut_chars, many_lines, one_line, shell_quote};
 use crate::proto::error::ErrorBody;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 
-/// The nearest of `known` to `given`, if one is near enough to be meant.
-///
-/// Case and `_` for `-` do not count; a whole part of a longer name, such as `start` of
-/// `worker-start`, is near.
-pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let given = plain(given);
-    let limit = ((given.chars().count() + 1) / 3).max(1);
-    let rank = |name: &&str| {
-        let name = plain(name);
-        let is_part = given.len() > 2 && name.split('-').any(|part| part == given);
-        if is_part { limit } else { distance(&given, &name) }
-    };
-    let ranked = known.into_iter().map(|name| (rank(&name), name)).filter(|(rank, _)| *rank <= limit);
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
-}
+/// The most characters that are shown of what was given.
+const MAX_SHOWN: usize = 60;
+/// The longest first paragraph of an error, in characters; the longest list of values fits.
+const MAX_SENTENCE: usize = 2_000;
+/// What things are called in flags; a verb about one of them may have --id instead.
+const NOUNS: &[&str] =
+    &["run", "task", "gate", "message", "question", "request", "terminal", "worktree", "repo", "dispatch"];
+/// The longest command line that is given to run, in bytes.
+const MAX_STEP: usize = 1_000;
 
 /// A value that none of `known` is, with the nearest one.
 pub fn unknown_value(flag: &str, given: &str, known: &[&str]) -> ErrorBody {
-    let shown = cut_chars(&one_line(given), 60);
+    let shown = cut_chars(&one_line(given), MAX_SHOWN);
     let (hint, near) = hint(given, known.iter().copied());
     invalid(format!("{flag} takes {}, not {shown:?}.{hint}", known.join(", ")))
         .with("validValues", known)
@@ -36,51 +31,83 @@ pub fn unknown_value(flag: &str, given: &str, known: &[&str]) -> ErrorBody {
 /// The error of what clap refused: one sentence, what was probably meant, what there is, and command
 /// lines that can be run.
 pub fn syntax_error(error: &clap::Error, argv: &[OsString]) -> ErrorBody {
-    let rendered = error.render().to_string();
-    let sentence =
-        rendered.strip_prefix("error: ").unwrap_or(&rendered).split("\n\n").next().unwrap_or_default();
+    let sentence = sentence(error);
     let body = match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            unknown_command(sentence, &text(error, ContextKind::InvalidSubcommand), argv)
+            unknown_command(&sentence, &text(error, ContextKind::InvalidSubcommand), argv)
         }
-        ErrorKind::UnknownArgument => unknown_flag(sentence, &text(error, ContextKind::InvalidArg), argv),
-        ErrorKind::InvalidValue => invalid_value(sentence, error, argv),
+        ErrorKind::UnknownArgument => unknown_flag(&sentence, &text(error, ContextKind::InvalidArg), argv),
+        ErrorKind::InvalidValue => invalid_value(&sentence, error, argv),
         _ => invalid(sentence.trim()),
     };
     body.next_step(help_of(argv))
 }
 
+/// What clap says in its first paragraph, whatever was given short and safe to show.
+fn sentence(error: &clap::Error) -> String {
+    let rendered = error.render().to_string();
+    let mut rendered = rendered.strip_prefix("error: ").unwrap_or(&rendered).to_owned();
+    let given = [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
+    for given in given.map(|kind| text(error, kind)) {
+        let shown = cut_chars(&one_line(&given), MAX_SHOWN);
+        if shown != given && !given.is_empty() {
+            rendered = rendered.replace(&given, &shown);
+        }
+    }
+    let first = rendered.split("\n\n").next().unwrap_or_default();
+    cut_chars(&many_lines(first), MAX_SENTENCE)
+}
+
 fn unknown_command(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
     let (path, group) = tree::called(argv);
     let names: Vec<String> = names(&group);
+    // The group may have been left out: `orca task-list`. The server is meant before anything else.
+    let mut verbs = if path.is_empty() { tree::verbs() } else { Vec::new() };
+    verbs.sort_by_key(|verb| verb.path.first().is_none_or(|group| group != "server"));
+    let last = |verb: &tree::Verb| verb.path.last().cloned().unwrap_or_default();
+    if let Some(verb) = verbs.iter().find(|verb| last(verb) == given) {
+        return left_out(sentence, verb, given, &names, argv);
+    }
     if let Some(near) = nearest(given, names.iter().map(String::as_str)) {
         let step = replaced(argv, given, &[near]);
         return with_hint(sentence, near, "validCommands", &names, step);
     }
-    // The group may have been left out: `orca task-list`.
-    let verbs = tree::verbs();
-    let lasts = verbs.iter().filter_map(|verb| verb.path.last()).map(String::as_str);
-    let near = nearest(given, lasts).filter(|_| path.is_empty());
-    let verb = verbs.iter().find(|verb| verb.path.last().map(String::as_str) == near);
-    match verb {
-        Some(verb) => {
-            let words: Vec<&str> = verb.path.iter().map(String::as_str).collect();
-            with_hint(sentence, &verb.name(), "validCommands", &names, replaced(argv, given, &words))
-        }
+    let lasts: Vec<String> = verbs.iter().map(last).collect();
+    let near = nearest(given, lasts.iter().map(String::as_str));
+    match verbs.iter().find(|verb| Some(last(verb).as_str()) == near) {
+        Some(verb) => left_out(sentence, verb, given, &names, argv),
         None => invalid(sentence).with("validCommands", names),
     }
 }
 
+/// The verb that was probably meant, its group before it; where more is wrong, its help.
+fn left_out(
+    sentence: &str,
+    verb: &tree::Verb,
+    given: &str,
+    names: &[String],
+    argv: &[OsString],
+) -> ErrorBody {
+    let words: Vec<&str> = verb.path.iter().map(String::as_str).collect();
+    let step = replaced(argv, given, &words).unwrap_or_else(|| format!("orca {} --help", verb.name()));
+    with_hint(sentence, &verb.name(), "validCommands", names, Some(step))
+}
+
 fn unknown_flag(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
     if let Some((flag, step)) = dashed_value(given, argv) {
-        let sentence = format!("{sentence}\nA value that begins with dashes is written {flag}={given}.");
+        let shown = cut_chars(&one_line(given), MAX_SHOWN);
+        let sentence = format!("{sentence}\nA value that begins with dashes is written {flag}={shown}.");
         return invalid(sentence).next_step(step);
     }
     let given = given.split('=').next().unwrap_or(given);
     let (_, command) = tree::called(argv);
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
     let flags: Vec<String> = shown.filter_map(clap::Arg::get_long).map(|name| format!("--{name}")).collect();
-    match nearest(given, flags.iter().map(String::as_str)).filter(|_| given.starts_with("--")) {
+    let near = nearest(given, flags.iter().map(String::as_str)).filter(|_| given.starts_with("--"));
+    // What a verb is about it may call --id: `run-show --run run_1`.
+    let is_noun = given.strip_prefix("--").is_some_and(|noun| NOUNS.contains(&noun));
+    let id = flags.iter().map(String::as_str).find(|flag| is_noun && *flag == "--id");
+    match near.or(id) {
         Some(near) => with_hint(sentence, near, "validFlags", &flags, replaced(argv, given, &[near])),
         None => invalid(sentence).with("validFlags", flags),
     }
@@ -148,8 +175,11 @@ fn replaced(argv: &[OsString], word: &str, by: &[&str]) -> Option<String> {
     runnable(&words)
 }
 
-/// The words as a line for a shell, if they are a valid command.
+/// The words as a line for a shell, if they are a valid command of a length that can be shown.
 fn runnable(words: &[String]) -> Option<String> {
+    if words.iter().map(String::len).sum::<usize>() > MAX_STEP {
+        return None;
+    }
     let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
     parse(&argv).ok()?;
     let arguments = words.iter().skip(1).map(|word| format!(" {}", shell_quote(word)));
@@ -168,46 +198,26 @@ fn text(error: &clap::Error, kind: ContextKind) -> String {
     }
 }
 
-fn plain(name: &str) -> String {
-    name.trim_start_matches('-').to_ascii_lowercase().replace('_', "-")
-}
-
-/// Letters to change, add, drop or swap with their neighbour to come from one word to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut rows: Vec<Vec<usize>> = vec![(0..=to.len()).collect()];
-    for (i, a) in from.iter().enumerate() {
-        let mut row = vec![i + 1];
-        for (j, b) in to.iter().enumerate() {
-            let change = rows[i][j] + usize::from(a != b);
-            let mut least = change.min(rows[i][j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && *a == to[j - 1] && from[i - 1] == *b {
-                least = least.min(rows[i - 1][j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[from.len()][to.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_the_one_that_was_meant() {
-        let known = ["run-create", "run-list", "task-list", "worker-start", "worker-stop", "send"];
-        let check =
-            |given: &str, expected: Option<&str>| assert_eq!(nearest(given, known), expected, "{given}");
-        check("run-creat", Some("run-create"));
-        check("RUN_CREATE", Some("run-create"));
-        check("taks-list", Some("task-list"));
-        check("start", Some("worker-start"));
-        check("worker-stpo", Some("worker-stop"));
-        check("snd", Some("send"));
-        check("xyz", None);
-        check("", None);
-        check("\u{1b}[2J", None);
+    fn what_was_given_is_shown_short_and_without_control_characters() {
+        let long = format!("\u{1b}[2J{}", "x".repeat(120_000));
+        let check = |words: &[&str]| {
+            let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let error = syntax_error(&parse(&argv).unwrap_err(), &argv);
+            let shown = serde_json::to_string(&error).unwrap();
+            assert!(shown.len() < 4_000 && error.message.contains("xx"), "{}", shown.len());
+            assert!(!error.message.contains('\u{1b}'), "{:?}", error.message);
+        };
+        check(&["orca", "orchestration", "run-list", &format!("--limit={long}")]);
+        check(&["orca", "orchestration", "worker-read", "--dispatch", "ctx_1", &format!("--source={long}")]);
+        check(&["orca", "orchestration", &long]);
+        check(&["orca", &long]);
+        check(&["orca", "orchestration", "run-list", &format!("--{long}")]);
+        check(&["orca", "orchestration", "run-list", "--limit", "1", &long]);
+        check(&["orca", "orchestration", "task-create", "--spec", &format!("--{long}")]);
     }
 }

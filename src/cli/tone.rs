@@ -57,9 +57,10 @@ pub fn tinted(tone: Tone, text: &str) -> String {
     format!("\u{1b}[{code}m{text}\u{1b}[0m")
 }
 
-/// `warning: …`.
+/// `warning: …`, for each line of the text.
 pub fn warning(text: &str) -> String {
-    format!("{} {text}", tinted(Tone::Waits, "warning:"))
+    let lines = text.lines().map(|line| format!("{} {line}", tinted(Tone::Waits, "warning:")));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The text without its colours. Nothing from outside has any: what verbs print holds no control characters.

@@ -12,8 +12,8 @@ use crate::base::code::ErrorCode;
 use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
-use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
 use crate::proto::mail::Ask;
+use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
 use crate::proto::spool::{Queued, is_carried, is_kept};
 use crate::proto::terminal::TerminalWait;
 use crate::proto::{AnyCall, Call as _, CallKind};
@@ -158,7 +158,8 @@ impl Client {
                     return Err(Broken { error, was_sent: true, written: None });
                 }
                 Err(error) => {
-                    let until = || own_wait(request).and_then(|wait| ticker.began.checked_add(wait + silence));
+                    let until =
+                        || own_wait(request).and_then(|wait| ticker.began.checked_add(wait + silence));
                     let outage = outage.get_or_insert_with(|| Outage::new(until()));
                     outage.broke(&error);
                     if is_pause(&error) {
@@ -199,7 +200,7 @@ impl Client {
             return Err(Broken::unsent(
                 unavailable(why)
                     .next_step("orca orchestration check --json")
-                    .next_step("orca orchestration ask --question \"…\" --json"),
+                    .next_step("orca orchestration ask --help"),
             ));
         }
         if !find::is_locked(&self.place) {
@@ -488,6 +489,14 @@ mod tests {
         assert!(heard[0] >= 5 && heard[1] >= heard[0] + 5, "{heard:?}");
     }
 
+    /// A place where no server can be started.
+    fn place(root: &std::path::Path) -> Place {
+        let uid = rustix::process::getuid().as_raw();
+        let dir = crate::base::path::StateDir::new(root.to_owned(), uid);
+        let spools = dir.spools(uid, root);
+        Place { dir, uid, spools, may_start: false, program: "/nowhere".into() }
+    }
+
     /// A server that lets go of its first clients without an answer and answers the next one.
     fn fickle(listener: UnixListener, n_breaks: usize) -> std::thread::JoinHandle<Vec<Request>> {
         std::thread::spawn(move || {
@@ -518,13 +527,14 @@ mod tests {
     }
 
     /// What becomes of a call whose connection breaks so often, and what its servers heard.
-    fn outcome(method: &str, params: serde_json::Value, n_breaks: usize) -> Result<Response, Box<Unanswered>> {
+    fn outcome(
+        method: &str,
+        params: serde_json::Value,
+        n_breaks: usize,
+    ) -> Result<Response, Box<Unanswered>> {
         let folder = tempfile::tempdir().unwrap();
-        let uid = rustix::process::getuid().as_raw();
-        let dir = crate::base::path::StateDir::new(folder.path().to_owned(), uid);
-        let listener = UnixListener::bind(dir.socket()).unwrap();
-        let spools = dir.spools(uid, folder.path());
-        let place = Place { dir, uid, spools, may_start: false, program: "/nowhere".into() };
+        let place = place(folder.path());
+        let listener = UnixListener::bind(place.dir.socket()).unwrap();
         let server = fickle(listener, n_breaks);
         let request = request(method, params);
         let answer = Client::new(place, vec![String::from("orca")]).call(&request, &mut |_| ());
@@ -539,12 +549,37 @@ mod tests {
 
     #[test]
     fn a_call_that_waits_goes_on_under_its_id_however_often_servers_go() {
-        let params = serde_json::json!({ "question": "Still there?", "isWait": true });
+        let params = serde_json::json!({ "question": "Still there?", "objective": "x", "isWait": true });
         for method in ["orchestration.ask", "orchestration.check", "terminal.wait"] {
             assert!(outcome(method, params.clone(), N_TRIES + 2).is_ok_and(|answer| answer.ok), "{method}");
         }
         let given_up = outcome("orchestration.runCreate", params, N_TRIES + 2).unwrap_err();
         assert_eq!(given_up.error.code, ErrorCode::OperationUnknown);
+    }
+
+    #[test]
+    fn a_question_that_was_sent_is_not_called_queued_when_its_server_is_stopped() {
+        let check = |method: &str, is_queued: bool| {
+            let folder = tempfile::tempdir().unwrap();
+            let place = place(folder.path());
+            let listener = UnixListener::bind(place.dir.socket()).unwrap();
+            let server = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().unwrap();
+                let closing = ServerFrame::Closing { reason: STOPPED.to_owned() };
+                let bytes = serde_json::to_vec(&closing).unwrap();
+                stream.write_all(&frame::encode(FrameKind::Control, &bytes).unwrap()).unwrap();
+                // Until the client hangs up.
+                stream.read_to_end(&mut Vec::new()).unwrap_or_default();
+            });
+            let mut client = Client::new(place, vec![String::from("orca")]);
+            let request = request(method, serde_json::json!({ "question": "Still there?" }));
+            let unanswered = client.call(&request, &mut |_| ()).unwrap_err();
+            assert_eq!((unanswered.was_sent, unanswered.queued.is_some()), (true, is_queued), "{method}");
+            assert!(unanswered.error.message.contains("somebody stopped it"), "{}", unanswered.error.message);
+            server.join().unwrap();
+        };
+        check("orchestration.ask", false);
+        check("orchestration.send", true);
     }
 
     #[test]

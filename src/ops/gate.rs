@@ -137,7 +137,11 @@ pub fn resolve(cx: &mut Cx<'_>, call: GateResolve) -> Result<Answer, OpError> {
             let by = gate.resolved_by.as_deref().unwrap_or("somebody");
             return Err(refuse(
                 ErrorCode::GateConflict,
-                format!("{} was already resolved by {by}.", gate.id),
+                format!(
+                    "{} was already resolved by {by}: {:?}.",
+                    gate.id,
+                    text::cut_chars(&text::one_line(gate.resolution.as_deref().unwrap_or_default()), 120)
+                ),
             )
             .with("resolution", &gate.resolution)
             .with("resolvedBy", &gate.resolved_by)

@@ -330,7 +330,7 @@ pub fn withdraw(cx: &mut Cx<'_>, worker: &Worker) -> Result<(), OpError> {
     Ok(())
 }
 
-/// What a person should know of the setup of a worktree, in words.
+/// What a person should know of the setup of a worktree, each on a line of its own.
 pub fn warning(cx: &Cx<'_>, setup: &Setup) -> Result<Option<String>, OpError> {
     let mut words = setup.warnings.clone();
     match setup.state {
@@ -348,7 +348,7 @@ pub fn warning(cx: &Cx<'_>, setup: &Setup) -> Result<Option<String>, OpError> {
         }
         SetupState::NotConfigured | SetupState::Skipped | SetupState::Running | SetupState::Succeeded => {}
     }
-    Ok(Some(text::many_lines(&words.join(" "))).filter(|words| !words.is_empty()))
+    Ok(Some(text::many_lines(&words.join("\n"))).filter(|words| !words.is_empty()))
 }
 
 /// Commands that decide about what the setup waits for.

@@ -50,9 +50,11 @@ fn title_of(tab: &Tab) -> String {
 }
 
 fn without_command(repo: &Repo, tab: &Tab, script: &Script) -> String {
+    let shown = |text: &str, max| text::cut_chars(&text::one_line(text), max);
     format!(
-        "The tab {:?} is open without its command, which nobody approved: {}.",
-        text::cut_chars(&text::one_line(&title_of(tab)), 60),
+        "The tab {:?} is open without its command {:?}, which nobody approved; to approve it: {}",
+        shown(&title_of(tab), 60),
+        shown(&script.text, 120),
         setup::approve_command(repo, &script.hash())
     )
 }

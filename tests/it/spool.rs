@@ -7,7 +7,6 @@ use orca::base::path::StateDir;
 use orca::proto::spool::{CALL_ENDING, MAX_CALLS, QUEUED_EXIT, call_name};
 use orca::server::fault::Point;
 use serde_json::{Value, json};
-use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -445,40 +444,5 @@ fn a_question_outlives_every_server_that_was_asked() {
     assert_eq!(answer.status.code(), Some(0), "{answer:?}\n{}", sandbox.log());
     assert_eq!(parsed(&answer)["answer"], "yes");
     assert_eq!(of_kind(&sandbox, "question").len(), 1);
-    assert_eq!(calls_in(&spool(&sandbox)), 0);
-}
-
-#[test]
-fn a_question_whose_server_was_stopped_stays_open_and_is_not_called_queued() {
-    let sandbox = Sandbox::with_repo();
-    let team = team(&sandbox);
-    let ask = ["ask", "--question", "Still there?"];
-    let asking = team.command(&sandbox, &ask).stdout(Stdio::piped()).spawn().unwrap();
-    let mut words = sandbox.command(&[&["orchestration"][..], &ask].concat());
-    words.env("ORCA_NO_AUTOSTART", "1").env("ORCA_TERMINAL_HANDLE", &team.handle);
-    words.env("ORCA_KEEPALIVE_INTERVAL_MS", "50").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut words = words.spawn().unwrap();
-    let mut said = BufReader::new(words.stderr.take().unwrap());
-    said.read_line(&mut String::new()).unwrap();
-    until(|| of_kind(&sandbox, "question").pop(), || sandbox.log());
-    sandbox.ask(&["server", "stop", "--force"]);
-    let lost = asking.wait_with_output().unwrap();
-    assert_eq!(lost.status.code(), Some(1), "{lost:?}");
-    check_schema("ask", &lost);
-    let lost = parsed(&lost);
-    assert_eq!(
-        [&lost["connectionLost"], &lost["cancelled"], &lost["timedOut"], &lost["answer"], &lost["queued"]],
-        [&json!(true), &json!(true), &json!(false), &Value::Null, &json!(false)],
-        "{lost}"
-    );
-    let id = lost["requestId"].as_str().unwrap();
-    let steps = lost["nextSteps"].to_string();
-    assert!(steps.contains(&format!("--retry-request {id}")), "{steps}");
-    let mut told = String::new();
-    said.read_to_string(&mut told).unwrap();
-    let words = words.wait_with_output().unwrap();
-    assert_eq!((words.status.code(), words.stdout.len()), (Some(1), 0), "{words:?}");
-    assert!(told.contains("somebody stopped it") && told.contains("--retry-request"), "{told}");
-    assert!(!told.contains("queued"), "{told}");
     assert_eq!(calls_in(&spool(&sandbox)), 0);
 }

@@ -1,10 +1,10 @@
 //! `orca schema`: what the replies look like, for scripts and agents. No server is asked.
 
 use super::{completions, man, skills};
+use crate::base::near::nearest;
 use crate::base::text::{cut_chars, one_line};
 use crate::cli::args::invalid;
 use crate::cli::out::Out;
-use crate::cli::suggest::nearest;
 use crate::cli::tree;
 use crate::model::event::Event;
 use crate::proto::AnyCall;

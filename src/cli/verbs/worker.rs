@@ -5,6 +5,7 @@ use crate::cli::args::{FromArg, RetryArg, RunArg, string_array, text_or_file, wo
 use crate::cli::tone::{self, Tone, tinted, warning};
 use crate::cli::verb::Verb;
 use crate::model::resource::TerminalState;
+use crate::model::session::NoTranscript;
 use crate::proto::error::ErrorBody;
 use crate::proto::transcript::{TranscriptBlock, TranscriptMessage};
 use crate::proto::worker::{
@@ -41,6 +42,8 @@ pub struct WorkerStartArgs {
     #[arg(long, value_name = "ENVIRONMENT")]
     on: Option<String>,
     /// current, new-child, new-top-level, or id:/path:/branch:/name: of an existing one [default: current].
+    /// In a pane, current and the repository of a new one are those that the pane was opened in, wherever
+    /// its shell went since.
     #[arg(long, value_name = "WHERE")]
     worktree: Option<String>,
     /// The agent [default: the default agent of the settings].
@@ -144,7 +147,7 @@ impl Verb for WorkerStartArgs {
                 .iter()
                 .map(|handle| format!("setup {} in {handle}", reply.setup.state)),
         );
-        lines.extend(reply.warning.iter().map(|text| warning(&one_line(text))));
+        lines.extend(reply.warning.iter().map(|text| warning(&many_lines(text))));
         lines.extend(reply.next_commands.iter().map(|command| format!("  try: {command}")));
         lines.join("\n")
     }
@@ -204,10 +207,17 @@ impl Verb for WorkerShowArgs {
                 one_line(&refused.reason)
             )
         }));
-        if !reply.projection.next_action.argv.is_empty() {
-            lines.push(format!("next: orca {}", reply.projection.next_action.argv.join(" ")));
-        }
+        lines.extend(next(reply).map(|command| format!("next: {command}")));
         lines.join("\n")
+    }
+}
+
+/// The command to run after this one; where the advice is to look, what the worker said last.
+fn next(reply: &Shown) -> Option<String> {
+    let argv = reply.projection.next_action.argv.join(" ");
+    match reply.projection.next_action.kind.as_str() {
+        "inspect" => Some(format!("orca orchestration worker-read --dispatch {}", reply.dispatch.id)),
+        _ => (!argv.is_empty()).then(|| format!("orca {argv}")),
     }
 }
 
@@ -311,8 +321,23 @@ impl Verb for WorkerReadArgs {
             (None, Some(terminal)) => terminal.tail.iter().map(|line| many_lines(line)).collect(),
             (None, None) => Vec::new(),
         };
-        lines.extend(reply.warnings.iter().map(|warning| format!("warning: {}", one_line(warning))));
+        lines.extend(reply.warnings.iter().map(|text| warning(&one_line(text))));
+        lines.extend(
+            reply.fallback_reason.map(|reason| format!("from the terminal: {}", why_no_transcript(reason))),
+        );
+        lines.extend(reply.cursor.iter().map(|cursor| format!("what comes next: --cursor {cursor}")));
         lines.join("\n")
+    }
+}
+
+fn why_no_transcript(reason: NoTranscript) -> &'static str {
+    match reason {
+        NoTranscript::ProviderUnsupported => "this agent writes no transcript that can be read",
+        NoTranscript::SessionNotReported => "no hook of this agent told of its session",
+        NoTranscript::Empty => "nobody has said anything in the transcript yet",
+        NoTranscript::Missing => "the transcript is not there",
+        NoTranscript::Unreadable => "the transcript cannot be opened",
+        NoTranscript::ParseFailed => "the transcript has no shape that is known",
     }
 }
 
@@ -398,7 +423,19 @@ one_dispatch!(
 fn released_text(reply: &Released) -> String {
     let reason = reply.reason.as_ref().map(|reason| format!("  ({reason})")).unwrap_or_default();
     let recovery = reply.recovery.as_ref().map(|recovery| format!("\n  try: {recovery}")).unwrap_or_default();
-    format!("{}  {}{reason}{recovery}", reply.dispatch_id, reply.state)
+    let meaning = reply.reason.as_deref().and_then(kept_because);
+    let meaning = meaning.map(|meaning| format!("\n{meaning}")).unwrap_or_default();
+    format!("{}  {}{reason}{meaning}{recovery}", reply.dispatch_id, reply.state)
+}
+
+/// What a reason for keeping a terminal means (contract 7.4).
+fn kept_because(reason: &str) -> Option<&'static str> {
+    match reason {
+        "user_takeover" => Some("A person typed into this terminal, so it is theirs and stays open."),
+        "external_terminal" => Some("orca did not start this terminal for the attempt, so it stays open."),
+        "ownership_transferred" => Some("A later attempt uses this terminal now, so it stays open."),
+        _ => None,
+    }
 }
 
 one_dispatch!(

@@ -66,7 +66,7 @@ fn own_attempt(caller: &Caller) -> Result<Dispatch, OpError> {
             "Only a worker with an active dispatch can ask; nothing here says that you are one.",
         )
         .next_step("orca orchestration worker-list --json")
-        .next_step("orca orchestration send --to user --subject \"…\" --json")
+        .next_step("orca orchestration ask --help")
         .into()),
     }
 }
@@ -254,13 +254,11 @@ fn check_run(cx: &Cx<'_>, message: &Message, run: &str) -> Result<(), OpError> {
     if message.run_id.as_ref() == Some(&named) {
         return Ok(());
     }
-    let (own, flag) = match &message.run_id {
-        Some(own) => (own.to_string(), format!(" --run {own}")),
-        None => (String::from("no Run"), String::new()),
-    };
+    let own = message.run_id.as_ref().map_or_else(|| String::from("no Run"), ToString::to_string);
     Err(refuse(ErrorCode::ConsumerFenced, format!("{} belongs to {own}, not to {named}.", message.id))
         .with("effectsApplied", false)
-        .next_step(format!("orca orchestration reply{flag} --id {} --body \"…\" --json", message.id))
+        .next_step("orca orchestration inbox --full --json")
+        .next_step("orca orchestration reply --help")
         .into())
 }
 
@@ -308,10 +306,8 @@ fn answer_question(
             )
             .with("answer", &question.answer_body)
             .with("answeredBy", &question.answered_by)
-            .next_step(format!(
-                "orca orchestration send --to dispatch:{} --subject \"A correction\" --body \"…\" --json",
-                question.dispatch_id
-            ))
+            .next_step(format!("orca orchestration worker-show --dispatch {} --json", question.dispatch_id))
+            .next_step("orca orchestration send --help")
             .into());
         }
         QuestionState::Closed => {

@@ -91,7 +91,7 @@ fn parse(cx: &Cx<'_>, name: &str) -> Result<Group, OpError> {
     );
     Err(refuse(ErrorCode::InvalidArgument, message)
         .with("groups", [vec![String::from("@all"), String::from("@idle")], agents].concat())
-        .next_step("orca orchestration send --to @all --subject \"…\" --json")
+        .next_step("orca orchestration send --help")
         .into())
 }
 

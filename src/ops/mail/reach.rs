@@ -179,10 +179,7 @@ pub(super) fn check_reader(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<(), OpError
                 .with("dispatchId", id)
                 .next_step(format!("orca orchestration worker-show --dispatch {id} --json"))
                 .next_step(format!("orca orchestration dispatch-show --task {} --json", dispatch.task_id))
-                .next_step(format!(
-                    "orca orchestration send --to run:{} --subject \"…\" --json",
-                    dispatch.run_id
-                ))
+                .next_step("orca orchestration send --help")
                 .into())
         }
         Mailbox::Terminal(handle) => {
@@ -195,7 +192,7 @@ pub(super) fn check_reader(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<(), OpError
                         format!("{handle} has ended: nobody reads its mail."),
                     )
                     .next_step("orca terminal list --json")
-                    .next_step("orca orchestration send --to user --subject \"…\" --json")
+                    .next_step("orca orchestration send --help")
                     .into())
                 }
             }

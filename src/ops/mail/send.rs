@@ -29,7 +29,7 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
             ErrorCode::InvalidArgument,
             "A question is asked with `ask`, so that somebody can answer it.",
         )
-        .next_step("orca orchestration ask --question \"…\" --options \"a,b\" --timeout-ms 600000 --json")
+        .next_step("orca orchestration ask --help")
         .into());
     }
     // A report with such a payload is kept as refused instead (contract 4.10).

@@ -20,7 +20,7 @@ use crate::agent::preset::{Preset, PromptMode};
 use crate::agent::prompt::{Brief, DependencyResult, preamble};
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
-use crate::base::text;
+use crate::base::{near, text};
 use crate::model::dispatch::Dispatch;
 use crate::model::run::Run;
 use crate::model::task::Task;
@@ -65,13 +65,17 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
         .into()),
         None => {
             let shown = text::cut_chars(&text::one_line(name), 60);
+            let known = known(cx);
+            let near = near::nearest(name, known.iter().map(String::as_str));
+            let meant = near.map(|near| format!(" Did you mean {near}?")).unwrap_or_default();
             let message = format!(
-                "No agent is called {shown:?}. A file {shown}.toml of two lines in the agents folder of the settings makes one, once the server is restarted; terminals go on."
+                "No agent is called {shown:?}.{meant} There are {}; a file of two lines in the agents folder of the settings makes another one, once the server is restarted.",
+                known.join(", ")
             );
             Err(refuse(ErrorCode::AgentUnconfigured, message)
-                .with("known", known(cx))
+                .with("suggestions", near.into_iter().collect::<Vec<_>>())
+                .with("known", &known)
                 .next_step("orca skills get orchestration --reference placement")
-                .next_step(RESTART)
                 .into())
         }
     }

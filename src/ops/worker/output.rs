@@ -192,10 +192,10 @@ fn transcript_output(
     let inside = if is_inside { "i" } else { "" };
     let cursor =
         format!("{}.{}.{}.{offset}{inside}.{mark}", seen.dispatch.id, session.format, session.session_id);
-    let left_out = text::counted(part.clipping.records, "record");
     let warnings = match part.clipping.records {
         0 => Vec::new(),
-        _ => vec![format!("{left_out} of the transcript could not be read and were left out.")],
+        1 => vec![String::from("1 record of the transcript could not be read and was left out.")],
+        n => vec![format!("{n} records of the transcript could not be read and were left out.")],
     };
     WorkerOutput {
         dispatch_id: seen.dispatch.id.clone(),

@@ -91,7 +91,11 @@ fn kept(dispatch: &Dispatch, resource: &Resource) -> Option<Released> {
         }
         (_, Ownership::External) => Some(plain(dispatch, "retained", Some("external_terminal"))),
         (_, Ownership::Transferred) => Some(plain(dispatch, "retained", Some("ownership_transferred"))),
-        (_, Ownership::UserOwned) => Some(plain(dispatch, "retained", Some("user_takeover"))),
+        (_, Ownership::UserOwned) => {
+            let handle = dispatch.assignee_handle.as_ref();
+            let recovery = handle.map(|handle| format!("orca terminal close --terminal {handle}"));
+            Some(Released { recovery, ..plain(dispatch, "retained", Some("user_takeover")) })
+        }
         (ReleaseState::Requested | ReleaseState::Releasing, _) => {
             Some(plain(dispatch, "release_pending", None))
         }

@@ -3,9 +3,9 @@
 
 mod install;
 
+use crate::base::near::nearest;
 use crate::base::text::{cut_chars, one_line};
 use crate::cli::args::invalid;
-use crate::cli::suggest::nearest;
 use crate::cli::verb::Session;
 use crate::proto::error::ErrorBody;
 use clap::{Args, Subcommand};
@@ -59,12 +59,16 @@ pub enum Skills {
 
 /// Lists the guides that this binary holds.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca skills list")]
+#[command(
+    after_help = "Example:\n  orca skills list\n\nWith --json it prints the list itself, without the envelope."
+)]
 pub struct SkillsListArgs {}
 
 /// Prints a guide, with or without its references.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  orca skills get orchestration --full")]
+#[command(
+    after_help = "Example:\n  orca skills get orchestration --full\n\nWith --json it prints the guide's object itself, without the envelope."
+)]
 pub struct SkillsGetArgs {
     /// The guide, for example `orchestration`.
     topic: String,

@@ -12,8 +12,8 @@ use crate::base::code::ErrorCode;
 use crate::base::text::shell_quote;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
-use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
 use crate::proto::mail::Ask;
+use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
 use crate::proto::spool::{Queued, is_carried, is_kept};
 use crate::proto::terminal::TerminalWait;
 use crate::proto::{AnyCall, Call as _, CallKind};
@@ -158,7 +158,8 @@ impl Client {
                     return Err(Broken { error, was_sent: true, written: None });
                 }
                 Err(error) => {
-                    let until = || own_wait(request).and_then(|wait| ticker.began.checked_add(wait + silence));
+                    let until =
+                        || own_wait(request).and_then(|wait| ticker.began.checked_add(wait + silence));
                     let outage = outage.get_or_insert_with(|| Outage::new(until()));
                     outage.broke(&error);
                     if is_pause(&error) {
@@ -518,7 +519,11 @@ mod tests {
     }
 
     /// What becomes of a call whose connection breaks so often, and what its servers heard.
-    fn outcome(method: &str, params: serde_json::Value, n_breaks: usize) -> Result<Response, Box<Unanswered>> {
+    fn outcome(
+        method: &str,
+        params: serde_json::Value,
+        n_breaks: usize,
+    ) -> Result<Response, Box<Unanswered>> {
         let folder = tempfile::tempdir().unwrap();
         let uid = rustix::process::getuid().as_raw();
         let dir = crate::base::path::StateDir::new(folder.path().to_owned(), uid);

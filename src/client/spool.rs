@@ -12,15 +12,15 @@ use crate::base::path::make_private_dir;
 use crate::base::private::{Entry, PrivateDir};
 use crate::base::report::OrLog as _;
 use crate::base::text::shell_quote;
+use crate::proto::Call as _;
 use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
-use crate::proto::Call as _;
 use crate::proto::mail::{Ask, Check, DEFAULT_ASK_MS, DEFAULT_CHECK_MS, MAX_ASK_MS};
-use crate::proto::terminal::{DEFAULT_WAIT_MS, TerminalWait};
 use crate::proto::spool::{
     CALL_ENDING, MAX_CALL_BYTES, MAX_CALLS, MAX_SPOOL_BYTES, REPLIES, SPOOL_VERSION, SpooledCall, call_name,
     order_of,
 };
+use crate::proto::terminal::{DEFAULT_WAIT_MS, TerminalWait};
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};

@@ -121,9 +121,11 @@ fn parts(model: &Model) -> (Span, Vec<TabSpan>, Vec<Span>) {
         false => &[Worded::Main, Worded::None],
     };
     let n_tabs = model.tabs().len();
+    let needs = model.attention();
+    let n_waiting = needs.iter().filter(|item| item.need.is_counted()).count();
     let mut shown = (Vec::new(), Vec::new());
     for worded in levels {
-        let right = counts(model, *worded);
+        let right = counts(model, *worded, (n_waiting, needs.len() - n_waiting));
         let tabs = tabs(model, room(model, &mode, &right));
         let n_shown = tabs.iter().filter(|(tab, _)| tab.is_some()).count();
         shown = (tabs, right);
@@ -141,12 +143,11 @@ pub fn project(model: &Model) -> Vm {
     Vm { line: Line { left, right, is_right_first: true, ..Line::default() }, theme: model.theme }
 }
 
-/// What is on the right: the counts, the connection, the clock.
-fn counts(model: &Model, worded: Worded) -> Vec<Span> {
+/// What is on the right: the counts, the connection, the clock. Told what needs the person and what they
+/// have not looked at.
+fn counts(model: &Model, worded: Worded, (n_waiting, n_unseen): (usize, usize)) -> Vec<Span> {
     let mut spans = Vec::new();
     let counts = facts::counts(&model.mirror, model.run());
-    let (waiting, unseen): (Vec<_>, Vec<_>) =
-        model.attention().into_iter().partition(|item| item.need.is_counted());
     let mut add = |count: usize, glyph: &str, word: &str, role: Role| {
         let has_word = match worded {
             Worded::All => true,
@@ -159,9 +160,8 @@ fn counts(model: &Model, worded: Worded) -> Vec<Span> {
             spans.push(Span { text: format!("{glyph} {count}  "), role });
         }
     };
-    let need = if waiting.len() == 1 { "needs you" } else { "need you" };
-    add(waiting.len(), "!", need, Role::Attention);
-    add(unseen.len(), "•", "not looked at", Role::Good);
+    add(n_waiting, "!", if n_waiting == 1 { "needs you" } else { "need you" }, Role::Attention);
+    add(n_unseen, "•", "not looked at", Role::Good);
     add(counts.n_running, "●", "running", Role::Running);
     add(counts.n_ready, "○", "ready", Role::Text);
     add(counts.n_waiting, "·", "waiting", Role::Quiet);

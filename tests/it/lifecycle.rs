@@ -77,8 +77,15 @@ fn no_waiting_call_starts_the_server_of_a_restart() {
 fn a_restart_does_not_wait_for_a_screen() {
     let sandbox = Sandbox::new();
     sandbox.ask(&["server", "start"]);
-    let _screen = attach(&sandbox);
+    let mut screen = attach(&sandbox);
+    let leaving =
+        std::thread::spawn(
+            move || {
+                while !matches!(screen.next_frame(), Ok(ServerFrame::Closing { .. }) | Err(_)) {}
+            },
+        );
     sandbox.ask(&["server", "restart"]);
+    leaving.join().unwrap();
     assert!(!sandbox.log().contains("did not leave in time"), "{}", sandbox.log());
 }
 

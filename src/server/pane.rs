@@ -116,7 +116,9 @@ impl Queue {
     /// Whether an item was begun whose rest is still to be typed.
     pub fn is_half_typed(&self) -> bool {
         let has_begun = matches!(self.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps));
-        has_begun || !self.partial.is_empty()
+        // A person's keys wait for nothing but the program.
+        let has_keys = self.items.iter().any(|item| matches!(item, Item::Bytes(_)));
+        has_begun || has_keys || !self.partial.is_empty()
     }
 }
 

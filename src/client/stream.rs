@@ -15,10 +15,14 @@ use crate::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame};
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+
+/// How long a server that goes may take to read what was sent to it.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 /// What comes from the server.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +164,17 @@ impl Stream {
             true => Ok(stream),
             false => Err(broken(&"it went away")),
         }
+    }
+
+    /// Closes the connection once the server has taken everything, or does not for a while.
+    pub async fn finish(self) {
+        let taken = async {
+            while !self.sender.0.rest.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        // What it did not take goes nowhere.
+        drop(tokio::time::timeout(FAREWELL, taken).await);
     }
 
     /// The sending side.

@@ -170,7 +170,7 @@ impl Screen {
                         }
                         // Who says goodbye reads on until this side has closed.
                         Msg::Lost { .. } | Msg::Server(ServerFrame::Closing { .. }) => {
-                            self.link = Link::down(place.clone(), self.model.host.clone());
+                            self.link.go_down(place.clone(), self.model.host.clone());
                         }
                         Msg::Screen { .. }
                         | Msg::Mouse(_)
@@ -272,8 +272,13 @@ enum Link {
 }
 
 impl Link {
-    fn down(place: Place, host: HostFacts) -> Self {
-        Self::Down(Box::pin(async move {
+    /// Leaves the server that goes, once it has what was sent to it, and looks for the next.
+    fn go_down(&mut self, place: Place, host: HostFacts) {
+        let left = std::mem::replace(self, Self::Down(Box::pin(std::future::pending())));
+        *self = Self::Down(Box::pin(async move {
+            if let Self::Up(stream) = left {
+                stream.finish().await;
+            }
             loop {
                 tokio::time::sleep(RETRY).await;
                 // The status line already says that the server is away; each try may fail.
@@ -281,7 +286,7 @@ impl Link {
                     return stream;
                 }
             }
-        }))
+        }));
     }
 
     fn stream(&self) -> Option<&Stream> {

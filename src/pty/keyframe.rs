@@ -319,6 +319,11 @@ impl Term {
         let col = if is_second_half { col.saturating_sub(1) } else { col };
         let left = columns.filter(|_| self.is_origin).map_or(0, |columns| columns.left);
         out.push_str(&format!("\x1b[{};{}H", row + 1, col.saturating_sub(left) + 1));
+        if col < left {
+            // A backward tab passes the left margin, and what counts from it cannot say where that led.
+            out.push_str(&format!("\x1b[{}Z", self.n_cols()));
+            out.push_str(&if col > 0 { format!("\x1b[{col}C") } else { String::new() });
+        }
         if is_past_edge {
             let mut replay = Replay::default();
             replay.text.push(cluster::APART);

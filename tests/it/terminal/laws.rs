@@ -249,6 +249,9 @@ fn what_was_found_once_stays_right() {
         (size(3, 4), "\x1b[?6h\x1b[2;3H\x1b7\x1b[H\x1b[?6l", "\x1b8xy", size(4, 4)),
         // What is repeated is not what was drawn again to put the cursor behind it.
         (size(3, 4), "abcd\x1b[b\x1b[1;4Hx", "\x1b[b", size(4, 4)),
+        // A backward tab leaves the margins.
+        (size(1, 2), "\x1b[?6h\x1b[?69h\x1b[2;5s\x1b[Z", "x", size(3, 4)),
+        (size(3, 20), "\x1b[2;3r\x1b[?6h\x1b[?69h\x1b[12;15s\x1b[Z\x1b[C", "xy", size(3, 20)),
         // A mark on a cell that was erased in some look.
         (size(3, 9), "\x1b[1mab\x1b[2K", "\u{202e}x\u{301}", size(4, 4)),
         // The only row leaves the screen by wrapping.

@@ -113,12 +113,24 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Whether an item was begun whose rest is still to be typed.
+    fn add(&mut self, item: Item) {
+        self.n_bytes += match &item {
+            Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
+            Item::Prompt(_) | Item::Nudge { .. } => 0,
+        };
+        self.items.push_back(item);
+    }
+
+    /// Whether a prompt was begun whose rest is still to be typed.
+    pub fn has_begun_prompt(&self) -> bool {
+        matches!(self.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps))
+    }
+
+    /// Whether anything was begun whose rest is still to be typed.
     pub fn is_half_typed(&self) -> bool {
-        let has_begun = matches!(self.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps));
         // A person's keys wait for nothing but the program.
         let has_keys = self.items.iter().any(|item| matches!(item, Item::Bytes(_)));
-        has_begun || has_keys || !self.partial.is_empty()
+        self.has_begun_prompt() || has_keys || !self.partial.is_empty()
     }
 }
 
@@ -410,9 +422,11 @@ impl Pane {
         if n_written > 0 {
             queue.typed_at = Some(Instant::now());
         }
-        drop(queue);
+        // Under the same lock: nobody else's item comes between the two halves.
         if let Some(rest) = bytes.get(n_written..).filter(|rest| !rest.is_empty()) {
-            self.push(Item::Machine(rest.to_vec()));
+            queue.add(Item::Machine(rest.to_vec()));
+            drop(queue);
+            self.wake();
         }
     }
 
@@ -423,14 +437,7 @@ impl Pane {
 
     /// Queues an item of a machine.
     pub fn push(&self, item: Item) {
-        let n_bytes = match &item {
-            Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
-            Item::Prompt(_) | Item::Nudge { .. } => 0,
-        };
-        let mut queue = self.queue();
-        queue.n_bytes += n_bytes;
-        queue.items.push_back(item);
-        drop(queue);
+        self.queue().add(item);
         self.wake();
     }
 

@@ -431,8 +431,7 @@ impl Pump {
     /// Moves the next item into `partial`. False: nothing can be typed now.
     fn take_item(&mut self, queue: &mut Queue) -> bool {
         // A prompt that has begun is finished before anything else.
-        let has_begun = matches!(queue.items.front(), Some(Item::Prompt(prompt)) if !is_fresh(&prompt.steps));
-        let at = if has_begun {
+        let at = if queue.has_begun_prompt() {
             Some(0)
         } else {
             let goes_on = |item: &Item| matches!(item, Item::Bytes(_) | Item::Nudge { .. });

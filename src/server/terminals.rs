@@ -281,9 +281,13 @@ impl Terminals {
 
     /// The process of a terminal that still runs though nobody holds it.
     fn left_session(&self, terminal: &TerminalId) -> Option<u32> {
-        let dir = self.folder(terminal);
-        let started = link::recorded_start(&dir).filter(|_| !link::is_held(&dir))?;
-        holder::is_session_of(started.child_pid, terminal.as_str()).then_some(started.child_pid)
+        if self.is_held(terminal) { None } else { self.session(terminal) }
+    }
+
+    /// The recorded process of a terminal, if that or its session still runs.
+    fn session(&self, terminal: &TerminalId) -> Option<u32> {
+        let child_pid = link::recorded_start(&self.folder(terminal))?.child_pid;
+        holder::is_session_of(child_pid, terminal.as_str()).then_some(child_pid)
     }
 
     /// Whether a holder has this terminal, whether or not this server does.
@@ -424,9 +428,7 @@ impl Terminals {
             held.iter().map(|pane| &pane.id).chain(&unheard).for_each(|id| link::resume(&self.folder(id)));
             let patience = Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000);
             for id in unheard {
-                let started = link::recorded_start(&self.folder(&id));
-                let is_ours = |child_pid: &u32| holder::is_session_of(*child_pid, id.as_str());
-                if let Some(child_pid) = started.map(|started| started.child_pid).filter(is_ours) {
+                if let Some(child_pid) = self.session(&id) {
                     holder::end_session(child_pid, KILL_GRACE);
                 }
                 let began = Instant::now();

@@ -45,8 +45,7 @@ pub(super) fn deliver(
     };
     let mark = pane.dir.join(format!("brief-{effect}"));
     let typed = Typing::read(&mark);
-    let is_working = |state: AgentState| state == AgentState::Working || state.is_blocked();
-    let is_over = |inner: &Inner| is_working(inner.state) || inner.end.is_some();
+    let is_over = |inner: &Inner| is_at_work(inner.state) || inner.end.is_some();
     if typed == Some(Typing::Sent) {
         pane.wait_until(WATCH, is_over);
         return seen(&pane);
@@ -77,8 +76,11 @@ pub(super) fn deliver(
 /// What is seen of a brief that was typed.
 fn seen(pane: &Pane) -> Outcome {
     let inner = pane.inner();
-    let is_at_work = inner.state == AgentState::Working || inner.state.is_blocked();
-    Outcome::PromptDelivered { is_confirmed: is_at_work && inner.end.is_none() }
+    Outcome::PromptDelivered { is_confirmed: is_at_work(inner.state) && inner.end.is_none() }
+}
+
+fn is_at_work(state: AgentState) -> bool {
+    state == AgentState::Working || state.is_blocked()
 }
 
 /// Waits until the agent takes text. Past the deadline the text is typed all the same, except into a

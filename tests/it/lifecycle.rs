@@ -225,7 +225,9 @@ fn a_program_whose_holder_is_killed_is_ended_before_its_end_is_told() {
     let sandbox = Sandbox::new();
     let [seen, unseen] = [sandbox.shell(), sandbox.shell()];
     for terminal in [&seen, &unseen] {
-        sandbox.type_line(terminal, "trap '' HUP TERM; echo rea''dy; while :; do sleep 1; done");
+        // Without job control: a shell with it leaves by itself when its terminal is gone.
+        let stays = "exec sh -c 'trap \"\" HUP TERM; echo rea\"\"dy; while :; do sleep 1; done'";
+        sandbox.type_line(terminal, stays);
         sandbox.wait_for_text(terminal, "ready");
     }
     let pids = [pid_of(&sandbox, &seen), pid_of(&sandbox, &unseen)];

@@ -12,7 +12,6 @@ use crate::model::effect::{Effect, OpenEffect};
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{Repo, RepoKind};
 use crate::model::setup::Setup;
-use crate::model::terminal::Terminal;
 use crate::model::worktree::Worktree;
 use crate::proto::repo::{
     FoundRefs, OneRepo, RepoAdd, RepoList, RepoRemove, RepoRemoved, RepoSearchRefs, RepoSetBaseRef, RepoShow,
@@ -84,8 +83,7 @@ pub fn remove(cx: &mut Cx<'_>, call: RepoRemove) -> Result<Answer, OpError> {
     let worktrees = cx.tx.list::<Worktree>("repo", repo.id.as_str(), usize::MAX)?;
     let mut live: Vec<TerminalId> = Vec::new();
     for worktree in &worktrees {
-        let terminals = cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?;
-        live.extend(terminals.into_iter().filter(terminal::is_alive).map(|terminal| terminal.id));
+        live.extend(terminal::alive_in(cx, &worktree.id)?.into_iter().map(|terminal| terminal.id));
     }
     if !live.is_empty() && !call.is_forced {
         let message = format!(

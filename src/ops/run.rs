@@ -118,21 +118,19 @@ pub fn current(cx: &mut Cx<'_>, call: RunCurrent) -> Result<Answer, OpError> {
 /// `run-list`: newest first; the cursor is opaque.
 pub fn list(cx: &mut Cx<'_>, call: RunList) -> Result<Answer, OpError> {
     let limit = limit_of(call.limit, PAGE, PAGE)?;
-    let all = cx.tx.list_newest::<Run>("all", "", usize::MAX)?;
-    let start = match call.cursor.as_deref() {
-        None => 0,
+    // One more than the page says whether there is another.
+    let found = match call.cursor.as_deref() {
+        None => cx.tx.list_newest::<Run>("all", "", limit + 1)?,
         Some(cursor) => {
-            all.iter().position(|run| run.id.as_str() == cursor).map(|position| position + 1).ok_or_else(
-                || {
-                    refuse(ErrorCode::CursorInvalid, "The cursor is not one that run-list gave out.")
-                        .next_step("orca orchestration run-list --json")
-                },
-            )?
+            let last = caller::named_run(cx, cursor).map_err(|_| {
+                refuse(ErrorCode::CursorInvalid, "The cursor is not one that run-list gave out.")
+                    .next_step("orca orchestration run-list --json")
+            })?;
+            cx.tx.list_newest_behind("all", "", &last, limit + 1)?
         }
     };
-    let page: Vec<RunRow> = all.iter().skip(start).take(limit).map(RunRow::from).collect();
-    let has_more = all.len() > start + page.len();
-    let next_cursor = page.last().filter(|_| has_more).map(|run| run.id.to_string());
+    let page: Vec<RunRow> = found.iter().take(limit).map(RunRow::from).collect();
+    let next_cursor = page.last().filter(|_| found.len() > limit).map(|run| run.id.to_string());
     reply(&Runs { runs: page, next_cursor })
 }
 

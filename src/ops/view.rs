@@ -156,12 +156,12 @@ pub struct Fresh {
     pub n_older_runs: usize,
 }
 
-/// The Runs that a fresh mirror holds: those in which something is under way or waits for somebody, and
-/// the newest.
+/// The Runs that a fresh mirror holds: those in which something is under way or waits for somebody, the one
+/// that the person used last, and the newest.
 fn runs_to_show(tx: &Tx) -> Result<BTreeSet<RunId>, OpError> {
     let newest = tx.list_newest::<Run>("all", "", MAX_QUIET_RUNS)?;
-    let users = tx.list::<Run>("user", "", usize::MAX)?;
-    let mut ids: BTreeSet<RunId> = newest.into_iter().chain(users).map(|run| run.id).collect();
+    let used = tx.meta::<String>("user_run")?.map(|id| tx.get::<Run>(&id)).transpose()?.flatten();
+    let mut ids: BTreeSet<RunId> = newest.into_iter().chain(used).map(|run| run.id).collect();
     ids.extend(tx.list::<Dispatch>("active", "", usize::MAX)?.into_iter().map(|row| row.run_id));
     ids.extend(tx.list::<Question>("pending", "", usize::MAX)?.into_iter().map(|row| row.run_id));
     ids.extend(tx.list::<Gate>("pending", "", usize::MAX)?.into_iter().map(|row| row.run_id));
@@ -262,9 +262,10 @@ mod tests {
             limit: None,
         })
         .unwrap();
+        tx.set_meta("user_run", &run_id(4).to_string()).unwrap();
         let fresh = snapshot(&tx).unwrap();
-        let expected: BTreeSet<RunId> = (10..n_runs).chain([2]).map(run_id).collect();
-        assert_eq!((&fresh.runs, fresh.n_older_runs), (&expected, 9));
+        let expected: BTreeSet<RunId> = (10..n_runs).chain([2, 4]).map(run_id).collect();
+        assert_eq!((&fresh.runs, fresh.n_older_runs), (&expected, 8));
         let shown = fresh.rows.iter().filter_map(|row| match row {
             RowView::Run(row) => Some(row.id.clone()),
             _ => None,

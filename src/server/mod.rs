@@ -116,6 +116,7 @@ fn serve(
     let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects, kept);
     let open = engine.recover()?;
     engine.reconnect(&inbox)?;
+    keep_copy(&engine, dir);
     let (ended, engine_ended) = oneshot::channel();
     let handle = runtime.handle().clone();
     std::thread::Builder::new()
@@ -146,6 +147,21 @@ fn serve(
     // Blocking jobs that still run have nobody to tell.
     runtime.shutdown_background();
     Ok(())
+}
+
+/// Keeps a copy of the database that was just found good, while everybody works on. Without room for one
+/// there is still a good database.
+fn keep_copy(engine: &Engine, dir: &StateDir) {
+    let Some(snapshot) = engine.store.read().or_log("keep a copy of the database") else { return };
+    let path = dir.store();
+    let keeping = move || {
+        // On Linux this is about the calling thread only.
+        #[cfg(target_os = "linux")]
+        rustix::process::setpriority_process(None, 19).or_log("let the copy of the database wait");
+        crate::store::copy::keep(&snapshot, &path).or_log("keep a copy of the database");
+    };
+    let begun = std::thread::Builder::new().name(String::from("orca-copy")).spawn(keeping);
+    begun.or_log("keep a copy of the database");
 }
 
 /// Where the server stands, and what says that it does.

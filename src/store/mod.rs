@@ -5,6 +5,7 @@
 //! then may replies go out (design 3, group commit). A damaged file is never overwritten.
 
 mod codec;
+pub mod copy;
 #[cfg(test)]
 mod disk_tests;
 pub mod ledger;
@@ -14,7 +15,6 @@ pub mod rows;
 mod tables;
 pub mod tx;
 
-use crate::base::report::OrLog as _;
 use std::path::{Path, PathBuf};
 use tx::Tx;
 
@@ -106,7 +106,7 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens the file at `path`, or makes it; then keeps a copy as `<path>.last-good`.
+    /// Opens the file at `path`, or makes it. What [`copy::keep`] left beside it is named where it is damaged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let copy = last_good(path);
         let damaged = |detail| StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), detail };
@@ -120,16 +120,11 @@ impl Store {
         }
         // redb panics where a page is not what another page says it is.
         let opened = std::panic::catch_unwind(|| Self::open_file(path, &copy));
-        let store = match opened {
-            Ok(Err(StoreError::Database(detail))) => return Err(damaged(detail)),
-            Ok(opened) => opened?,
-            Err(_) => return Err(damaged(String::from("its pages contradict each other"))),
-        };
-        if length.is_some_and(|length| length > 0) {
-            // Without room for a copy there is still a good database.
-            keep_copy(path, &copy).or_log("keep a copy of the database");
+        match opened {
+            Ok(Err(StoreError::Database(detail))) => Err(damaged(detail)),
+            Ok(opened) => opened,
+            Err(_) => Err(damaged(String::from("its pages contradict each other"))),
         }
-        Ok(store)
     }
 
     fn open_file(path: &Path, copy: &Path) -> Result<Self, StoreError> {
@@ -211,28 +206,21 @@ fn make_private_file(path: &Path) -> Result<(), StoreError> {
         .map_err(|io| StoreError::Unwritable { path: path.to_owned(), detail: io.to_string() })
 }
 
-/// Copies the file that was just found good, by way of a temporary name.
-fn keep_copy(path: &Path, copy: &Path) -> Result<(), StoreError> {
-    let unwritable =
-        |io: std::io::Error| StoreError::Unwritable { path: copy.to_owned(), detail: io.to_string() };
-    let temporary = copy.with_extension("copying");
-    let kept = std::fs::copy(path, &temporary).and_then(|_| std::fs::rename(&temporary, copy));
-    if kept.is_err() {
-        drop(std::fs::remove_file(&temporary)); // may never have been made
-    }
-    kept.map_err(unwritable)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A good database and its copy.
+    fn good(path: &Path) {
+        let store = Store::open(path).unwrap();
+        copy::keep(&store.read().unwrap(), path).unwrap();
+    }
 
     #[test]
     fn a_damaged_file_is_named_and_left_alone() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("orca.redb");
-        drop(Store::open(&path).unwrap());
-        drop(Store::open(&path).unwrap());
+        good(&path);
         let damage = b"not a database at all, but long enough to be looked at".repeat(40);
         std::fs::write(&path, &damage).unwrap();
         match Store::open(&path) {
@@ -246,8 +234,7 @@ mod tests {
     fn an_emptied_file_is_not_taken_for_a_new_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("orca.redb");
-        drop(Store::open(&path).unwrap());
-        drop(Store::open(&path).unwrap());
+        good(&path);
         std::fs::write(&path, b"").unwrap();
         assert!(matches!(Store::open(&path), Err(StoreError::Damaged { .. })));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
@@ -257,21 +244,11 @@ mod tests {
     fn overwritten_pages_are_damage_and_no_panic() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("orca.redb");
-        drop(Store::open(&path).unwrap());
-        drop(Store::open(&path).unwrap());
+        good(&path);
         let mut bytes = std::fs::read(&path).unwrap();
         bytes.iter_mut().skip(4096).for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
         std::fs::write(&path, &bytes).unwrap();
         assert!(matches!(Store::open(&path), Err(StoreError::Damaged { copy: Some(_), .. })));
-    }
-
-    #[test]
-    fn a_copy_that_cannot_be_kept_stops_nobody() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("orca.redb");
-        drop(Store::open(&path).unwrap());
-        std::fs::create_dir_all(dir.path().join("orca.redb.last-good/full")).unwrap();
-        assert!(Store::open(&path).is_ok());
     }
 
     #[test]

@@ -95,6 +95,14 @@ impl Tx {
         }
     }
 
+    /// The snapshot itself, for [`super::copy`].
+    pub(super) fn reader(&self) -> Result<&redb::ReadTransaction, StoreError> {
+        match &self.inner {
+            Inner::Read(tx) => Ok(tx),
+            Inner::Write(_) => Err(StoreError::Database(String::from("not a snapshot"))),
+        }
+    }
+
     /// Runs the reader that fits the kind of transaction.
     pub(super) fn with_either<R>(
         &self,
@@ -213,6 +221,22 @@ impl Tx {
     /// The same from the end: the newest first, where the order is one of time.
     pub fn list_newest<T: Row>(&self, index: &str, value: &str, limit: usize) -> Result<Vec<T>, StoreError> {
         self.keys::<T>(index, value, limit, true)?.iter().map(|key| self.must_get(key)).collect()
+    }
+
+    /// The newest rows that `index` files under `value` before the entry of `behind`, which it files there too.
+    pub fn list_newest_behind<T: Row>(
+        &self,
+        index: &str,
+        value: &str,
+        behind: &T,
+        limit: usize,
+    ) -> Result<Vec<T>, StoreError> {
+        let from = format!("{index}\0{value}\0");
+        let Some(to) = index_entries(behind).into_iter().find(|entry| entry.starts_with(&from)) else {
+            return Ok(Vec::new());
+        };
+        let entries = self.with_table(T::INDEX, |table| table.range(&from, &to, limit, true))?;
+        entries.iter().map(|(_, key)| self.must_get(&String::from_utf8_lossy(key))).collect()
     }
 
     /// The first row that `index` files under `value`.

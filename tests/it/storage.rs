@@ -8,7 +8,7 @@ use orca::base::clock::Timestamp;
 use orca::base::id::RunId;
 use orca::model::limit::Limits;
 use orca::model::run::{Consumer, Run};
-use orca::store::{Store, StoreError};
+use orca::store::{Store, StoreError, copy};
 use proptest::prelude::*;
 use std::path::Path;
 use std::process::Stdio;
@@ -32,8 +32,7 @@ fn good(path: &Path) {
         .unwrap();
         tx.commit_durable().unwrap();
     }
-    drop(store);
-    drop(Store::open(path).unwrap());
+    copy::keep(&store.read().unwrap(), path).unwrap();
 }
 
 #[test]
@@ -65,6 +64,19 @@ fn a_database_cut_at_any_length_is_refused_and_left_alone() {
             Err(other) => panic!("cut at {length}: {other:?}"),
         }
     });
+}
+
+#[test]
+fn a_server_keeps_a_copy_of_what_it_found() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "to be copied"]);
+    sandbox.kill_server();
+    sandbox.ask(&["server", "start"]);
+    let copy = sandbox.state().join("orca.redb.last-good");
+    let n_runs = || Store::open(&copy).and_then(|store| Ok(store.read()?.all::<Run>(9)?.len()));
+    // A file that is not there would be made.
+    let is_kept = || copy.exists() && n_runs().is_ok_and(|n_runs| n_runs == 1);
+    until(|| is_kept().then_some(()), || sandbox.log());
 }
 
 #[test]

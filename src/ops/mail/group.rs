@@ -125,8 +125,8 @@ fn of_run(cx: &Cx<'_>, caller: &Caller, call: &Send, group: &Group) -> Result<Ve
 /// Every live terminal of a workspace, whatever its Run.
 fn of_worktree(cx: &Cx<'_>, caller: &Caller, worktree: &Worktree) -> Result<Vec<Route>, OpError> {
     let mut routes: Vec<Route> = Vec::new();
-    for seat in cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)? {
-        if !terminal::is_alive(&seat) || is_own(caller, &seat) {
+    for seat in terminal::alive_in(cx, &worktree.id)? {
+        if is_own(caller, &seat) {
             continue;
         }
         let dispatch = caller::active_dispatch(cx, &seat)?.filter(|dispatch| dispatch.revoked_at.is_none());

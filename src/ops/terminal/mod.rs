@@ -25,6 +25,13 @@ pub fn is_alive(terminal: &Terminal) -> bool {
     }
 }
 
+/// The live terminals of a worktree, oldest first: from all that live, not from all that ever ran there.
+pub fn alive_in(cx: &Cx<'_>, worktree: &str) -> Result<Vec<Terminal>, OpError> {
+    let mut live = cx.tx.list::<Terminal>("live", "", usize::MAX)?;
+    live.retain(|terminal| terminal.worktree_id.as_deref() == Some(worktree));
+    Ok(live)
+}
+
 /// `running`, `exited` or `unknown`.
 pub fn status_word(terminal: &Terminal) -> &'static str {
     match terminal.life {
@@ -66,10 +73,9 @@ fn target(cx: &mut Cx<'_>, flag: Option<&str>) -> Result<Terminal, OpError> {
     let place = cx.caller.place.clone();
     let here = place.map(|place| cx.tx.first::<Worktree>("path", &place.root)).transpose()?.flatten();
     let mut live = match here {
-        Some(worktree) => cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?,
+        Some(worktree) => alive_in(cx, &worktree.id)?,
         None => Vec::new(),
     };
-    live.retain(is_alive);
     match (live.pop(), live.len()) {
         (Some(only), 0) => Ok(only),
         (None, _) => {

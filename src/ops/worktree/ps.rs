@@ -38,8 +38,7 @@ pub fn ps(cx: &mut Cx<'_>, call: WorktreePs) -> Result<Answer, OpError> {
 }
 
 fn summary(cx: &Cx<'_>, worktree: WorktreeRow) -> Result<Summary, OpError> {
-    let mut terminals = cx.tx.list::<Terminal>("worktree", &worktree.id, usize::MAX)?;
-    terminals.retain(terminal::is_alive);
+    let terminals = terminal::alive_in(cx, &worktree.id)?;
     let live: Vec<(&Terminal, LiveFacts)> = terminals
         .iter()
         .map(|terminal| (terminal, cx.world.live(&terminal.id).unwrap_or_default()))

@@ -8,7 +8,6 @@ use crate::model::effect::{ArchiveWish, Effect, OpenEffect, Outcome, RemoveWorkt
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::Repo;
 use crate::model::setup::{self, Setup};
-use crate::model::terminal::Terminal;
 use crate::model::worker::Worker;
 use crate::model::worktree::Worktree;
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
@@ -42,13 +41,8 @@ pub fn remove(cx: &mut Cx<'_>, call: WorktreeRemove) -> Result<Answer, OpError> 
         // Asking twice is harmless: both get the one answer.
         return Ok(wait(cx, open, &worktree));
     }
-    let terminals: Vec<TerminalId> = cx
-        .tx
-        .list::<Terminal>("worktree", &worktree.id, usize::MAX)?
-        .into_iter()
-        .filter(terminal::is_alive)
-        .map(|terminal| terminal.id)
-        .collect();
+    let terminals: Vec<TerminalId> =
+        terminal::alive_in(cx, &worktree.id)?.into_iter().map(|terminal| terminal.id).collect();
     if !call.is_forced {
         check_nothing_runs(cx, &worktree, &terminals)?;
     }

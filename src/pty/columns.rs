@@ -154,7 +154,7 @@ impl Term {
             return;
         }
         if !columns.is_waiting {
-            if self.is_behind_character() {
+            if self.has_stand() {
                 self.inject(mark.encode_utf8(&mut [0; 4]));
             }
             return;

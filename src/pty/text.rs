@@ -3,7 +3,9 @@
 //! Most text never comes here: `Term::is_fast` decides. What does: text in an extra style, in insert
 //! mode, in another character set, with odd tab stops, with backspaces, emoji or damaged UTF-8.
 
+use super::cells::style_of_cell;
 use super::pending::Pending;
+use super::sgr;
 use super::style;
 use super::term::Term;
 use super::{cluster, scan};
@@ -293,7 +295,7 @@ impl Term {
             if out.last.is_none() {
                 self.flush_into(out);
             }
-            if out.last.is_some() || self.is_behind_character() {
+            if out.last.is_some() || self.has_stand() {
                 out.push_mark(c);
             }
             return;
@@ -338,11 +340,20 @@ impl Term {
         self.cursor_position().1 >= self.n_cols()
     }
 
-    /// Whether the cell left of the cursor shows a character, so that a mark has something to stand on.
-    pub(super) fn is_behind_character(&self) -> bool {
+    /// Whether a mark has a cell left of the cursor to stand on. Where nothing was written there, a blank is,
+    /// which shows the background as the cell did.
+    pub(super) fn has_stand(&mut self) -> bool {
         let (row, col) = self.cursor_position();
         let left = col.checked_sub(1).and_then(|left| self.parser.screen().cell(row, left));
-        left.is_some_and(|cell| cell.has_contents() || cell.is_wide_continuation())
+        let Some(cell) = left else { return false };
+        if !cell.has_contents() && !cell.is_wide_continuation() {
+            let mut blank = String::from("\x1b[D");
+            sgr::write(&style_of_cell(cell), &mut blank);
+            let look = self.parser.screen().attributes_formatted();
+            self.inject(&format!("{blank} "));
+            self.inject(&look);
+        }
+        true
     }
 
     /// Whether a character of `width` columns has no room in this row.
@@ -382,7 +393,7 @@ fn has_line_feed(text: &[u8], is_filling: bool) -> bool {
 }
 
 /// Whether a mark in `text` stands behind a control character or at the start, so that the screen must be
-/// asked for its character: on a blank it would take a look that nothing shows.
+/// asked for its character: where nothing was written it would take a look that nothing shows.
 fn has_loose_mark(text: &str) -> bool {
     let mut is_behind_character = false;
     text.chars().any(|c| {

@@ -18,9 +18,8 @@ const CACHE_BYTES: usize = 4 << 20;
 pub fn keep(snapshot: &Tx, path: &Path) -> Result<(), StoreError> {
     let copy = last_good(path);
     let temporary = copy.with_extension("copying");
-    let kept = write(snapshot, path, &temporary).and_then(|()| {
-        std::fs::rename(&temporary, &copy).map_err(|io| unwritable(&copy, io.to_string()))
-    });
+    let kept = write(snapshot, path, &temporary)
+        .and_then(|()| std::fs::rename(&temporary, &copy).map_err(|io| unwritable(&copy, io.to_string())));
     if kept.is_err() {
         drop(std::fs::remove_file(&temporary)); // may never have been made
     }
@@ -39,10 +38,8 @@ fn write(snapshot: &Tx, path: &Path, temporary: &Path) -> Result<(), StoreError>
         Ok(()) | Err(_) => {}
     }
     make_private_file(temporary)?;
-    let database = redb::Builder::new()
-        .set_cache_size(CACHE_BYTES)
-        .create(temporary)
-        .map_err(StoreError::database)?;
+    let database =
+        redb::Builder::new().set_cache_size(CACHE_BYTES).create(temporary).map_err(StoreError::database)?;
     ROW_TABLES.iter().try_for_each(|table| copy_table(snapshot, &database, *table))?;
     INDEX_TABLES.iter().try_for_each(|table| copy_table(snapshot, &database, *table))?;
     copy_table(snapshot, &database, META)?;

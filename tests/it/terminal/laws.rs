@@ -254,6 +254,10 @@ fn what_was_found_once_stays_right() {
         (size(3, 20), "\x1b[2;3r\x1b[?6h\x1b[?69h\x1b[12;15s\x1b[Z\x1b[C", "xy", size(3, 20)),
         // A mark on a cell that was erased in some look.
         (size(3, 9), "\x1b[1mab\x1b[2K", "\u{202e}x\u{301}", size(4, 4)),
+        // A mark on a cell that nothing was written to, and on the blank that is drawn for it.
+        (size(3, 7), "\x1b[2;5Hx", "\x1b[2;4H\u{301}", size(4, 4)),
+        (size(3, 7), "\x1b[31;44;1m\x1b[2J\x1b[2;7Hx", "\x1b[2;4H\u{301}a", size(4, 4)),
+        (size(3, 7), "\x1b[?69h\x1b[2;6s\x1b[2;5Hx", "\x1b[2;4H\u{301}", size(3, 7)),
         // The only row leaves the screen by wrapping.
         (size(1, 2), "abcdefg", "hijk", size(2, 3)),
         (size(1, 4), "abc日本語", "👍🏽👍🏽x👍🏽", size(1, 3)),

@@ -154,9 +154,9 @@ fn text_is_erased_inserted_and_deleted() {
     ] {
         check(&format!("0123456789\r{output}"), row, (1, col));
     }
-    // A mark needs a character to stand on.
-    check("\t\u{301}x", "        x", (1, 10));
-    check("ab\x1b[2K\u{301}x", "  x", (1, 4));
+    // A mark stands on the cell in front of it, whether something was written there or not.
+    check("\t\u{301}x", "        \u{301}x", (1, 10));
+    check("ab\x1b[2K\u{301}x", "  \u{301}x", (1, 4));
     check("\u{301}e\x1b[m\u{301}\x1b[1m\u{302}x", "e\u{301}\u{302}x", (1, 3));
     check("日\x1b[m\u{301}x", "日\u{301}x", (1, 4));
     // Half of a wide character does not survive its other half.

@@ -41,11 +41,13 @@ use crate::store::tx::Tx;
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 
 /// The most commands that share one durable commit.
 const MAX_BATCH: usize = 256;
+/// How long nothing was written before the store is settled for a start after a kill.
+const SETTLE_AFTER: Duration = Duration::from_secs(1);
 
 /// The single writer's own things.
 pub struct Engine {
@@ -61,6 +63,8 @@ pub struct Engine {
     waits: Waits,
     watch: watch::Watch,
     stopping: Option<(Ended, Option<Reply>)>,
+    /// When the store is to be settled: something was written since it last was.
+    settle_due: Option<Instant>,
 }
 
 /// Why the engine's loop ended.
@@ -106,6 +110,7 @@ impl Engine {
             waits: Waits::default(),
             watch: watch::Watch::default(),
             stopping: None,
+            settle_due: None,
         }
     }
 
@@ -139,6 +144,9 @@ impl Engine {
             return self.end(Ended::Failed);
         }
         loop {
+            if self.settle_if_due().is_none() {
+                return self.end(Ended::Failed);
+            }
             let first = match self.next(&mut inbox, runtime) {
                 Next::Command(command) => Some(command),
                 Next::Deadline => None,
@@ -469,12 +477,21 @@ impl Engine {
         };
         if done.is_written {
             fault::pass(Point::AfterCommit);
+            self.settle_due = Instant::now().checked_add(SETTLE_AFTER);
         }
         if has_outcome {
             fault::pass(Point::AfterOutcome);
         }
         self.tell(done);
         Some(())
+    }
+
+    /// Settles the store once nothing was written for a while. None: the disk refused.
+    fn settle_if_due(&mut self) -> Option<()> {
+        if self.settle_due.take_if(|due| *due <= Instant::now()).is_none() {
+            return Some(());
+        }
+        self.store.settle().or_log("settle the database, the server ends")
     }
 
     fn tell(&mut self, done: Done) {

@@ -148,6 +148,12 @@ fn store_runs(store: &Store, n_runs: usize, mut is_durable: impl FnMut() -> bool
             Ok(false) => {}
             Err(_) => return (promised, n + 1),
         }
+        if n % 3 == 2 {
+            match store.settle() {
+                Ok(()) => promised = n + 1,
+                Err(_) => return (promised, n + 1),
+            }
+        }
     }
     (promised, n_runs)
 }

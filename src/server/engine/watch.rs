@@ -45,7 +45,7 @@ impl Engine {
     pub(super) fn next_due(&self) -> Option<Instant> {
         let left = |due: Timestamp| Duration::from_millis(due.since_ms(self.clock.now()));
         let look = self.watch.due().and_then(|due| Instant::now().checked_add(left(due)));
-        self.waits.next_deadline().into_iter().chain(look).min()
+        self.waits.next_deadline().into_iter().chain(look).chain(self.settle_due).min()
     }
 
     /// Looks at running attempts if there is reason to.

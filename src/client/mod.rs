@@ -14,7 +14,7 @@ use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::Ask;
 use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
-use crate::proto::spool::{Queued, is_carried, is_kept};
+use crate::proto::spool::{Queued, is_carried, is_kept, is_passing};
 use crate::proto::terminal::TerminalWait;
 use crate::proto::{AnyCall, Call as _, CallKind};
 use find::Place;
@@ -121,7 +121,12 @@ impl Client {
     ) -> Result<Response, Box<Unanswered>> {
         let now = Instant::now();
         let mut ticker = Ticker { began: now, told: now, every: self.keepalive, on_keepalive };
-        self.converse(request, &mut ticker).map_err(|broken| Box::new(self.keep(request, broken)))
+        let answered = self.converse(request, &mut ticker).and_then(|response| match response.error {
+            // A server that has no room now stored nothing of it; the next one may have.
+            Some(error) if is_kept(request) && is_passing(error.code) => Err(Broken::unsent(error)),
+            _ => Ok(response),
+        });
+        answered.map_err(|broken| Box::new(self.keep(request, broken)))
     }
 
     fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {

@@ -210,7 +210,7 @@ pub fn snapshot(tx: &Tx) -> Result<Fresh, OpError> {
     for message in tx.list_newest::<Message>("box", &Mailbox::User.to_string(), MAX_MAIL)? {
         views.push(RowView::Message(MessageRow::from(&message)));
     }
-    let n_older_runs = tx.count::<Run>("all", "")?.saturating_sub(runs.len());
+    let n_older_runs = tx.n_rows::<Run>()?.saturating_sub(runs.len());
     Ok(Fresh { rows: views, runs, n_older_runs })
 }
 

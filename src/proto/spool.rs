@@ -9,6 +9,7 @@ use super::Call as _;
 use super::envelope::Request;
 use super::mail::{Ask, Check, Reply, Send};
 use crate::base::clock::Timestamp;
+use crate::base::code::ErrorCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -72,6 +73,11 @@ pub fn is_kept(request: &Request) -> bool {
         Check::METHOD => request.params.get("ack").is_some_and(Value::is_string),
         _ => false,
     }
+}
+
+/// Whether a refusal is about the state of the server and not about the call.
+pub fn is_passing(code: ErrorCode) -> bool {
+    matches!(code, ErrorCode::StoreUnwritable | ErrorCode::StoreDamaged | ErrorCode::MutationLedgerFull)
 }
 
 /// Whether a call passes through files at all.

@@ -9,7 +9,6 @@
 use super::command::{CallCommand, Command, Inbox};
 use super::fault::{self, Point};
 use crate::base::clock::Clock;
-use crate::base::code::ErrorCode;
 use crate::base::private::{Entry, PrivateDir, UNFINISHED};
 use crate::base::report::{OrLog as _, log};
 use crate::ops::cx::CallerFacts;
@@ -19,6 +18,7 @@ use crate::proto::error::ErrorBody;
 use crate::proto::mail::Check;
 use crate::proto::spool::{
     CALL_ENDING, MAX_CALL_BYTES, REJECTED, REPLIES, SPOOL_VERSION, SpoolVersion, SpooledCall, is_carried,
+    is_passing,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -382,7 +382,7 @@ impl Job {
         let is_rejected = |result: &Value| result["lifecycle"]["action"] == "rejected";
         let mut is_told = self.is_awaited || answer.as_ref().is_ok_and(is_rejected);
         if let (Err(error), false) = (&answer, self.is_awaited) {
-            if stays(error) {
+            if is_passing(error.code) {
                 log(format_args!("{} stays queued: {error}", self.dir.path().join(&self.key.0).display()));
                 return;
             }
@@ -418,11 +418,6 @@ impl Job {
         replies.write(&self.key.0, &serde_json::to_vec(&response)?)?;
         Ok(())
     }
-}
-
-/// Whether a refusal is about the server's state and not about the call.
-fn stays(error: &ErrorBody) -> bool {
-    matches!(error.code, ErrorCode::StoreUnwritable | ErrorCode::StoreDamaged | ErrorCode::MutationLedgerFull)
 }
 
 fn is_call(name: &str) -> bool {

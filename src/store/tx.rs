@@ -258,6 +258,11 @@ impl Tx {
         })
     }
 
+    /// The number of all rows of a noun, without a look at any.
+    pub fn n_rows<T: Row>(&self) -> Result<usize, StoreError> {
+        self.with_table(T::ROWS, |table| table.len())
+    }
+
     /// The greatest value below `below` and from `from` on under which `index` files something; with
     /// it as the next `below` a walk over all values needs one look each, however many rows they have.
     pub fn value_below<T: Row>(
@@ -369,6 +374,7 @@ pub(super) trait TableView {
     fn range(&self, from: &str, to: &str, limit: usize, is_newest_first: bool)
     -> Result<Entries, StoreError>;
     fn count(&self, from: &str, to: &str) -> Result<usize, StoreError>;
+    fn len(&self) -> Result<usize, StoreError>;
 }
 
 type Entries = Vec<(String, Vec<u8>)>;
@@ -402,5 +408,10 @@ impl<V: Bytes, T: ReadableTable<&'static str, V>> TableView for View<T, V> {
     fn count(&self, from: &str, to: &str) -> Result<usize, StoreError> {
         let range = self.0.range::<&str>(from..to).map_err(StoreError::database)?;
         range.map(|entry| entry.map(|_| 1).map_err(StoreError::database)).sum()
+    }
+
+    fn len(&self) -> Result<usize, StoreError> {
+        let n_rows = self.0.len().map_err(StoreError::database)?;
+        Ok(usize::try_from(n_rows).unwrap_or(usize::MAX))
     }
 }

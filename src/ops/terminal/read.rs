@@ -36,7 +36,10 @@ pub fn list(cx: &mut Cx<'_>, call: TerminalList) -> Result<Answer, OpError> {
     all.extend(newest.into_iter().filter(|terminal| !is_alive(terminal)));
     let visual_layouts = call.has_visual_layouts.then(|| layouts(&all));
     all.truncate(limit);
-    let total_count = cx.tx.count::<Terminal>(index, value)?;
+    let total_count = match &worktree {
+        Some(_) => cx.tx.count::<Terminal>(index, value)?,
+        None => cx.tx.n_rows::<Terminal>()?,
+    };
     let terminals: Vec<TerminalSummary> = all.iter().map(|terminal| summary(cx, terminal)).collect();
     let truncated = terminals.len() < total_count;
     reply(&Terminals { terminals, visual_layouts, total_count, truncated })

@@ -21,10 +21,10 @@ use crate::proto::error::ErrorBody;
 use clap::builder::NonEmptyStringValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, FromArgMatches as _, Parser, Subcommand};
-use out::Out;
+use out::{Out, Watched};
 use serde_json::json;
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write};
 use tone::Tints;
 use verb::Session;
 
@@ -138,10 +138,20 @@ pub fn parse(argv: &[OsString]) -> Result<Orca, clap::Error> {
 
 /// The whole program: parses, finds the server, runs, prints. Gives the exit code.
 pub fn main(argv: &[OsString]) -> u8 {
-    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
     let environment = Environment::read();
-    let tints = Tints::of(&environment, stdout.is_terminal(), stderr.is_terminal());
-    let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints };
+    let tints = Tints::of(&environment, std::io::stdout().is_terminal(), std::io::stderr().is_terminal());
+    let (mut stdout, mut stderr) = (Watched::new(std::io::stdout()), std::io::stderr());
+    let code = answer(argv, environment, tints, (&mut stdout, &mut stderr));
+    stdout.exit_code(code, &mut stderr)
+}
+
+fn answer(
+    argv: &[OsString],
+    environment: Environment,
+    tints: Tints,
+    (stdout, stderr): (&mut dyn Write, &mut dyn Write),
+) -> u8 {
+    let mut out = Out { stdout, stderr, tints };
     let orca = match parse(argv) {
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),

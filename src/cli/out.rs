@@ -79,6 +79,48 @@ impl Out<'_> {
     }
 }
 
+/// Standard output that remembers why it could not be written. A reader that went away is no reason.
+pub struct Watched<W> {
+    inner: W,
+    failed: Option<std::io::Error>,
+}
+
+impl<W: Write> Watched<W> {
+    pub fn new(inner: W) -> Self {
+        Self { inner, failed: None }
+    }
+
+    /// The exit code of a command that ended with `code`: what nobody could be told is no success.
+    pub fn exit_code(self, code: u8, stderr: &mut dyn Write) -> u8 {
+        let Some(error) = self.failed else { return code };
+        let line = format!("orca: the output could not be written: {error}");
+        drop(writeln!(stderr, "{line}")); // there is no third place to say it
+        if code == 0 { 1 } else { code }
+    }
+
+    fn note<T>(&mut self, done: std::io::Result<T>) -> std::io::Result<T> {
+        done.map_err(|error| {
+            let kind = error.kind();
+            if kind != std::io::ErrorKind::BrokenPipe && kind != std::io::ErrorKind::Interrupted {
+                self.failed.get_or_insert_with(|| std::io::Error::new(kind, error.to_string()));
+            }
+            error
+        })
+    }
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let done = self.inner.write(bytes);
+        self.note(done)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let done = self.inner.flush();
+        self.note(done)
+    }
+}
+
 /// A JSON document without raw control characters: those above 0x7e mean something to a terminal and
 /// may stand in a string of JSON as they are.
 pub fn escape_controls(json: &str) -> String {
@@ -96,6 +138,33 @@ pub fn escape_controls(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    struct Refusing(std::io::ErrorKind);
+
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_no_success_unless_the_reader_left() {
+        for (kind, given, expected) in [
+            (std::io::ErrorKind::StorageFull, 0, 1),
+            (std::io::ErrorKind::StorageFull, 75, 75),
+            (std::io::ErrorKind::BrokenPipe, 0, 0),
+        ] {
+            let (mut stdout, mut stderr) = (Watched::new(Refusing(kind)), Vec::new());
+            let mut talk = Vec::new();
+            Out { stdout: &mut stdout, stderr: &mut talk, tints: Tints::default() }.data("done");
+            assert_eq!(stdout.exit_code(given, &mut stderr), expected);
+            assert_eq!(stderr.is_empty(), kind == std::io::ErrorKind::BrokenPipe);
+        }
+    }
 
     #[test]
     fn control_characters_of_json_are_escaped_and_mean_the_same() {

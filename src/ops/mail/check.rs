@@ -63,7 +63,9 @@ pub fn check(cx: &mut Cx<'_>, call: Check) -> Result<Answer, OpError> {
     match place(cx, &caller, &call)? {
         Place::Run(run) => delivery::check(cx, &caller, &run, call.ack.as_deref(), &wish),
         Place::Own(mailbox) => {
-            if call.ack.is_some() {
+            if let Some(id) = call.ack.as_deref() {
+                // A coordinator whose Run somebody took over still holds its batch.
+                delivery::check_not_fenced(cx, id)?;
                 return Err(invalid(
                     "--ack belongs to a Run's mail; this mailbox is consumed by reading it.",
                 ));

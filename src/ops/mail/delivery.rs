@@ -69,6 +69,15 @@ pub(super) fn check(
     Ok(Answer::Wait(Wait { on, deadline: Some(cx.now.plus_ms(wait_ms)), began: cx.now }))
 }
 
+/// Refuses to acknowledge a delivery of a Run that the caller does not consume.
+pub(super) fn check_not_fenced(cx: &Cx<'_>, id: &str) -> Result<(), OpError> {
+    let found = DeliveryId::parse(id).ok().map(|id| cx.tx.get::<Delivery>(id.as_str()));
+    match found.transpose()?.flatten() {
+        Some(delivery) => Err(fenced(&caller::named_run(cx, delivery.run_id.as_str())?).into()),
+        None => Ok(()),
+    }
+}
+
 fn fenced(run: &Run) -> ErrorBody {
     let owner = run.consumer.as_ref().map_or("nobody", |consumer| consumer.handle());
     refuse(

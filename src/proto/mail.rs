@@ -1,8 +1,11 @@
 //! Mail: messages, deliveries, questions: calls and replies.
 
+use super::error::ErrorBody;
 use super::row::{MessageRow, QuestionRow};
 use super::{Call, CallKind, call};
-use crate::base::id::{DeliveryId, DispatchId, MessageId, RunId};
+use crate::base::code::ErrorCode;
+use crate::base::id::{DeliveryId, DispatchId, MessageId, RunId, TaskId};
+use crate::model::message::{MessageType, ReportedOutcome};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +25,34 @@ pub struct Send {
     pub thread_id: Option<String>,
     pub payload: Option<Value>,
     pub proof: Option<String>,
+}
+
+impl Send {
+    /// A text of the payload that is there and not empty.
+    pub fn field(&self, name: &str) -> Option<&str> {
+        self.payload.as_ref()?.get(name)?.as_str().filter(|value| !value.is_empty())
+    }
+
+    /// Refuses a `worker_done` without a valid outcome: nothing of it is stored at all, nor kept for a server
+    /// that comes later (contract 4.10). One whose payload is no object is refused as a report.
+    pub fn check_outcome(&self) -> Result<(), ErrorBody> {
+        let is_report = self.kind.as_deref() == Some(MessageType::WorkerDone.as_str());
+        let is_object = self.payload.as_ref().is_none_or(Value::is_object);
+        if !is_report || !is_object || self.field("outcome").and_then(ReportedOutcome::parse).is_some() {
+            return Ok(());
+        }
+        let message = "A worker_done needs --outcome succeeded or --outcome failed; nothing was stored.";
+        let error = ErrorBody::new(ErrorCode::InvalidArgument, message);
+        Err(error.next_step(brief_command(self.field("taskId"))))
+    }
+}
+
+/// The command that shows the brief of a Task again, with the report's command line as it must be.
+pub fn brief_command(task: Option<&str>) -> String {
+    match task.and_then(|task| TaskId::parse(task).ok()) {
+        Some(task) => format!("orca orchestration dispatch-show --task {task} --preamble"),
+        None => String::from("orca orchestration worker-list --json"),
+    }
 }
 
 /// The reply of `send`: of one message, or of one for each member of a group.

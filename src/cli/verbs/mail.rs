@@ -152,7 +152,7 @@ impl Verb for SendArgs {
         if self.outcome.is_some() && self.kind.as_deref() != Some("worker_done") {
             return Err(invalid("--outcome goes only with --type worker_done."));
         }
-        Ok(Send {
+        let call = Send {
             to: self.to.clone(),
             run: self.run.run.clone(),
             from: self.from.from.clone(),
@@ -164,7 +164,9 @@ impl Verb for SendArgs {
             thread_id: self.thread_id.clone(),
             payload: self.payload()?,
             proof: self.proof.proof.clone(),
-        })
+        };
+        call.check_outcome()?;
+        Ok(call)
     }
     fn text(&self, reply: &SendReply) -> String {
         match reply {

@@ -14,7 +14,7 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{gate, reply};
-use crate::proto::mail::{Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, Replied, Reply};
+use crate::proto::mail::{Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, Replied, Reply, brief_command};
 use crate::proto::row::{MessageRow, QuestionRow};
 use serde_json::json;
 
@@ -31,7 +31,7 @@ pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
         let task = caller.dispatch.as_ref().map(|dispatch| dispatch.task_id.as_str());
         return Err(refuse(ErrorCode::SenderNotAssignee, message)
             .with("effectsApplied", false)
-            .next_step(super::report::brief_command(task))
+            .next_step(brief_command(task))
             .into());
     }
     let dispatch = own_attempt(&caller)?;

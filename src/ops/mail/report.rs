@@ -16,7 +16,7 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx};
 use crate::ops::error::{OpError, refuse};
 use crate::ops::{reply, settle, watch};
-use crate::proto::mail::{Lifecycle, Send, Sent};
+use crate::proto::mail::{Lifecycle, Send, Sent, brief_command};
 use crate::proto::row::MessageRow;
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
         .into());
     }
     if kind == MessageType::WorkerDone {
-        check_outcome(call)?;
+        call.check_outcome()?;
     }
     let caller = caller::resolve(cx, call.from.as_deref(), call.proof.as_deref())?;
     // One with a wrong proof says who it wants to be from: it is refused like any other, and kept.
@@ -58,13 +58,13 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
                 "A {kind} must come from its worker: nothing here says which terminal or proof it is from."
             ),
         )
-        .next_step(brief_command(field(call, "taskId")))
+        .next_step(brief_command(call.field("taskId")))
         .into());
     }
     let named = named_dispatch(cx, call)?;
     match kind {
         // One that names no attempt counts for the sender's own.
-        MessageType::Heartbeat if field(call, "dispatchId").is_none() => {
+        MessageType::Heartbeat if call.field("dispatchId").is_none() => {
             let own = caller.dispatch.clone();
             heartbeat(cx, call, &caller, own)
         }
@@ -73,31 +73,12 @@ pub(super) fn send(cx: &mut Cx<'_>, call: &Send, kind: MessageType) -> Result<An
     }
 }
 
-/// Without a valid outcome nothing is stored at all (contract 4.10).
-fn check_outcome(call: &Send) -> Result<(), OpError> {
-    let outcome = call.payload.as_ref().and_then(|payload| payload.get("outcome")).and_then(Value::as_str);
-    let is_object = call.payload.as_ref().is_none_or(Value::is_object);
-    if is_object && outcome.and_then(ReportedOutcome::parse).is_none() {
-        return Err(refuse(
-            ErrorCode::InvalidArgument,
-            "A worker_done needs --outcome succeeded or --outcome failed; nothing was stored.",
-        )
-        .next_step(brief_command(field(call, "taskId")))
-        .into());
-    }
-    Ok(())
-}
-
 fn named_dispatch(cx: &Cx<'_>, call: &Send) -> Result<Option<Dispatch>, OpError> {
-    let id = field(call, "dispatchId").and_then(|id| DispatchId::parse(id).ok());
+    let id = call.field("dispatchId").and_then(|id| DispatchId::parse(id).ok());
     Ok(match id {
         Some(id) => cx.tx.get::<Dispatch>(id.as_str())?,
         None => None,
     })
-}
-
-pub(super) fn field<'a>(call: &'a Send, name: &str) -> Option<&'a str> {
-    call.payload.as_ref()?.get(name)?.as_str().filter(|value| !value.is_empty())
 }
 
 /// The mailbox is always the Run of the Dispatch, whatever `--to` says (contract 4.2); a report that
@@ -203,13 +184,13 @@ fn validate(
     if call.payload.as_ref().is_some_and(|payload| payload.get(REJECTION).is_some()) {
         return Ok(Err(reject(ErrorCode::InvalidPayload, "the payload carries a rejection mark")));
     }
-    let Some(task_text) = field(call, "taskId") else {
+    let Some(task_text) = call.field("taskId") else {
         return Ok(Err(reject(ErrorCode::MissingTaskId, "the report names no task (--task-id)")));
     };
-    if field(call, "dispatchId").is_none() {
+    if call.field("dispatchId").is_none() {
         return Ok(Err(reject(ErrorCode::MissingDispatchId, "the report names no dispatch (--dispatch-id)")));
     }
-    let Some(outcome) = field(call, "outcome").and_then(ReportedOutcome::parse) else {
+    let Some(outcome) = call.field("outcome").and_then(ReportedOutcome::parse) else {
         return Ok(Err(reject(ErrorCode::InvalidOutcome, "the outcome is neither succeeded nor failed")));
     };
     let task = match TaskId::parse(task_text) {
@@ -247,19 +228,10 @@ fn identity_conflict(call: &Send, caller: &Caller) -> Option<Rejection> {
     Some(from_brief(call, caller, reject(ErrorCode::SenderNotAssignee, reason)))
 }
 
-/// The command that shows the brief again, with the report's command line as it must be.
-pub(super) fn brief_command(task: Option<&str>) -> String {
-    let task = task.map(text::one_line).filter(|task| TaskId::parse(task).is_ok());
-    match task {
-        Some(task) => format!("orca orchestration dispatch-show --task {task} --preamble"),
-        None => String::from("orca orchestration worker-list --json"),
-    }
-}
-
 /// The sender's own brief, where it is known, has the command as it must be.
 fn from_brief(call: &Send, caller: &Caller, mut rejection: Rejection) -> Rejection {
     let own = caller.dispatch.as_ref().map(|dispatch| dispatch.task_id.as_str());
-    rejection.next_steps.push(brief_command(own.or(field(call, "taskId"))));
+    rejection.next_steps.push(brief_command(own.or(call.field("taskId"))));
     rejection
 }
 
@@ -458,7 +430,7 @@ fn heartbeat(
             warnings: vec![String::from(
                 "No attempt is known for this heartbeat; it was kept as plain mail.",
             )],
-            next_steps: vec![brief_command(field(call, "taskId"))],
+            next_steps: vec![brief_command(call.field("taskId"))],
         });
     };
     if let Some(rejection) = identity_conflict(call, caller) {
@@ -476,7 +448,7 @@ fn heartbeat(
     if dispatch.status.is_active() && dispatch.revoked_at.is_none() {
         watch::heard(cx, &mut dispatch)?;
         dispatch.last_heartbeat_at = dispatch.last_heartbeat_at.max(Some(cx.said_at()));
-        dispatch.last_phase = field(call, "phase").map(|phase| text::cut_chars(&text::one_line(phase), 80));
+        dispatch.last_phase = call.field("phase").map(|phase| text::cut_chars(&text::one_line(phase), 80));
         cx.tx.put(&dispatch)?;
         let detail = dispatch.last_phase.clone().unwrap_or_else(|| message.subject.clone());
         cx.emit(Fact::new(EventKind::Heartbeat, detail).of_dispatch(&dispatch))?;

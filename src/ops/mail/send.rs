@@ -81,7 +81,7 @@ fn check_texts(call: &Send) -> Result<(), OpError> {
 
 /// What a message says that it is about has to be there. A report is kept whatever it says instead.
 fn check_subject_matter(cx: &Cx<'_>, call: &Send) -> Result<(), OpError> {
-    if let Some(id) = report::field(call, "taskId") {
+    if let Some(id) = call.field("taskId") {
         task::named(cx, None, id)?;
     }
     let Some(thread) = call.thread_id.as_deref() else { return Ok(()) };
@@ -147,7 +147,7 @@ pub(super) fn sender(caller: &Caller) -> String {
 /// Contract 4.2: an explicit address, else the Run of the attempt that the payload names, else of the
 /// sender's attempt, else its bound Run.
 pub(super) fn route(cx: &Cx<'_>, caller: &Caller, call: &Send) -> Result<Route, OpError> {
-    let about = match report::field(call, "dispatchId") {
+    let about = match call.field("dispatchId") {
         Some(id) => Some(of_named_run(call, dispatch::named(cx, id)?)?),
         None => caller.dispatch.clone(),
     };

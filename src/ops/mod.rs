@@ -166,20 +166,22 @@ pub fn handle_wake(
 }
 
 fn record_wake(cx: &mut Cx<'_>, wait: Wait, wake: Wake, request_id: Option<&str>) -> Result<Answer, OpError> {
-    let answer = resume(cx, wait, wake)?;
-    let Some(request_id) = request_id else { return Ok(answer) };
     let credential = cx.caller.credential.clone();
-    let Some(mut receipt) = cx.tx.receipt(&credential, request_id)? else { return Ok(answer) };
-    match answer {
-        Answer::Done(result) => {
-            let result = with_mutation(result, request_id, false);
+    let receipt = request_id.map(|id| cx.tx.receipt(&credential, id)).transpose()?.flatten();
+    // Whoever joined a request that waited already gets the one answer.
+    if let Some(Receipt { id, result: Some(result), .. }) = &receipt {
+        return Ok(Answer::Done(with_mutation(result.clone(), id, true)));
+    }
+    match (resume(cx, wait, wake)?, receipt) {
+        (Answer::Done(result), Some(mut receipt)) => {
+            let result = with_mutation(result, &receipt.id, false);
             receipt.state = RequestState::Completed;
             receipt.result = Some(result.clone());
             receipt.updated_at = cx.now;
             cx.tx.put_receipt(&receipt)?;
             Ok(Answer::Done(result))
         }
-        unfinished @ (Answer::Wait(_) | Answer::Look(_)) => Ok(unfinished),
+        (answer @ (Answer::Done(_) | Answer::Wait(_) | Answer::Look(_)), _) => Ok(answer),
     }
 }
 

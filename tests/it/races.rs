@@ -67,6 +67,20 @@ fn one_of_twenty_starts_wins_and_the_others_name_it() {
 }
 
 #[test]
+fn those_who_repeat_one_start_get_its_one_receipt() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "race"]);
+    let task = task(&sandbox);
+    let start = ["orchestration", "worker-start", "--task", &task, "--agent", "quiet"];
+    let start = words(&[&start[..], &["--retry-request", "start-1"]].concat());
+    let answers = at_once(&sandbox, &vec![start; N_RIVALS]);
+    let receipts: Vec<&Value> = answers.iter().map(|answer| &answer["result"]).collect();
+    assert!(receipts.iter().all(|receipt| receipt["dispatchId"] == receipts[0]["dispatchId"]), "{answers:#?}");
+    let n_own = receipts.iter().filter(|receipt| receipt["mutation"]["replayed"] == false).count();
+    assert_eq!((receipts.len(), n_own), (N_RIVALS, 1), "{answers:#?}");
+}
+
+#[test]
 fn one_of_twenty_answers_wins_and_the_others_name_who_gave_it() {
     let sandbox = Sandbox::with_repo();
     let program = Value::from(orca().to_str().unwrap());

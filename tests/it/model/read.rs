@@ -87,6 +87,8 @@ impl Model {
     pub fn check(&mut self, look: &Look, id: &str) -> Result<Checked, Code> {
         match self.place(look)? {
             Place::Run(run) => self.check_run(look, run, id),
+            // A batch of a Run that the caller does not coordinate, or none at all.
+            _ if matches!(look.ack, Some(Some(_))) => Err("consumer_fenced"),
             _ if look.ack.is_some() => Err("invalid_argument"),
             own => Ok(self.check_own(look, own, id)),
         }

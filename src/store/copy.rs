@@ -12,6 +12,8 @@ use std::path::Path;
 const MIN_FREE_BYTES: u64 = 64 << 20;
 /// The copy is written once and in order; there is nothing to keep at hand.
 const CACHE_BYTES: usize = 4 << 20;
+/// What is not committed lies in memory.
+const ROWS_PER_COMMIT: usize = 4_000;
 
 /// Keeps what `snapshot` holds of the database at `path` as `<path>.last-good`; the one that is there goes
 /// only when the new one is whole. May take long.
@@ -47,22 +49,27 @@ fn write(snapshot: &Tx, path: &Path, temporary: &Path) -> Result<(), StoreError>
     copy_table(snapshot, &database, EVENTS)
 }
 
-/// One commit for each table: what does not fit into the cache goes to the file before it.
 fn copy_table<K: redb::Key, V: redb::Value>(
     snapshot: &Tx,
     to: &Database,
     table: TableDefinition<'static, K, V>,
 ) -> Result<(), StoreError> {
     let source = snapshot.reader()?.open_table(table).map_err(table_error)?;
-    let tx = to.begin_write().map_err(StoreError::database)?;
-    {
-        let mut target = tx.open_table(table).map_err(table_error)?;
-        for entry in source.iter().map_err(StoreError::database)? {
-            let (key, value) = entry.map_err(StoreError::database)?;
-            target.insert(key.value(), value.value()).map_err(StoreError::database)?;
+    let mut entries = source.iter().map_err(StoreError::database)?.peekable();
+    loop {
+        let tx = to.begin_write().map_err(StoreError::database)?;
+        {
+            let mut target = tx.open_table(table).map_err(table_error)?;
+            for entry in entries.by_ref().take(ROWS_PER_COMMIT) {
+                let (key, value) = entry.map_err(StoreError::database)?;
+                target.insert(key.value(), value.value()).map_err(StoreError::database)?;
+            }
+        }
+        tx.commit().map_err(StoreError::database)?;
+        if entries.peek().is_none() {
+            return Ok(());
         }
     }
-    tx.commit().map_err(StoreError::database)
 }
 
 fn unwritable(path: &Path, detail: String) -> StoreError {

@@ -18,7 +18,7 @@ use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 const N_CALLS: usize = 40;
 
@@ -52,7 +52,13 @@ fn measure(n_runs: usize) -> Column {
     server.stop();
     column.push(("the same again", server.start()));
     server.kill();
+    let killed = SystemTime::now();
     column.push(("start after a kill", server.start()));
+    column.push(("its copy of the database is there", server.copied(killed)));
+    server.kill();
+    let killed = SystemTime::now();
+    column.push(("start after a kill at rest", server.start()));
+    server.copied(killed);
     let mut client = Client::new(server.place(), Vec::new());
     column.push(("memory of the server", server.memory()));
     for (label, method, params) in calls() {
@@ -171,6 +177,19 @@ impl Server {
         while Path::new(&format!("/proc/{pid}/exe")).exists() {
             std::thread::yield_now();
         }
+    }
+
+    /// How long it takes until the server has made its copy of the database, and rests.
+    fn copied(&self, since: SystemTime) -> String {
+        let began = Instant::now();
+        let copy = self.dir.store().with_extension("redb.last-good");
+        let made = || std::fs::metadata(&copy).and_then(|meta| meta.modified()).ok();
+        while made().is_none_or(|made| made < since) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let took = ms(began);
+        std::thread::sleep(Duration::from_secs(2));
+        took
     }
 
     /// Resident memory, where the system tells.

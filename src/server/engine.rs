@@ -122,6 +122,7 @@ impl Engine {
             self.transact(&mut batch, CallerFacts::default(), |cx| advance::recover(cx).map(Keep::Commit))?;
         // Nobody is attached yet, so there is nobody to tell.
         batch.commit(&self.store).map_err(|refused| store_body(&refused.error))?;
+        self.settle_due = Instant::now().checked_add(SETTLE_AFTER);
         Ok(open)
     }
 

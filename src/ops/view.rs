@@ -173,32 +173,42 @@ fn runs_to_show(tx: &Tx) -> Result<BTreeSet<RunId>, OpError> {
     Ok(ids)
 }
 
-/// Everything a fresh mirror starts with: Runs with their Tasks, attempts, questions and gates, the
-/// terminals that are still of use, and the person's recent mail. Its size does not grow with what is
-/// long over.
+/// A Run with its Tasks, attempts, questions and gates.
+fn push_run(tx: &Tx, id: &RunId, views: &mut Vec<RowView>) -> Result<(), OpError> {
+    let id = id.as_str();
+    let Some(run) = tx.get::<Run>(id)? else { return Ok(()) };
+    views.push(RowView::Run(RunRow::from(&run)));
+    for found in tx.list::<Task>("run", id, usize::MAX)? {
+        views.push(RowView::Task(task(tx, &found)?));
+    }
+    for dispatch in tx.list::<Dispatch>("run", id, usize::MAX)? {
+        views.push(RowView::Dispatch(DispatchRow::from(&dispatch)));
+        if let Some(found) = tx.get::<Worker>(dispatch.id.as_str())? {
+            views.push(RowView::Worker(worker(tx, &found)?));
+        }
+    }
+    for question in tx.list::<Question>("run", id, usize::MAX)? {
+        views.push(RowView::Question(QuestionRow::from(&question)));
+    }
+    for gate in tx.list::<Gate>("run", id, usize::MAX)? {
+        views.push(RowView::Gate(GateRow::from(&gate)));
+    }
+    Ok(())
+}
+
+/// What a mirror gets of the Runs that it lacks, and how many it lacks still when it `has` so many others.
+pub fn missing(tx: &Tx, runs: &BTreeSet<RunId>, has: usize) -> Result<(Vec<RowView>, usize), OpError> {
+    let mut views = Vec::new();
+    runs.iter().try_for_each(|id| push_run(tx, id, &mut views))?;
+    Ok((views, tx.n_rows::<Run>()?.saturating_sub(has + runs.len())))
+}
+
+/// Everything a fresh mirror starts with: Runs with what is in them, the terminals that are still of use, and
+/// the person's recent mail. Its size does not grow with what is long over.
 pub fn snapshot(tx: &Tx) -> Result<Fresh, OpError> {
     let mut views = Vec::new();
     let runs = runs_to_show(tx)?;
-    for id in &runs {
-        let id = id.as_str();
-        let Some(run) = tx.get::<Run>(id)? else { continue };
-        views.push(RowView::Run(RunRow::from(&run)));
-        for found in tx.list::<Task>("run", id, usize::MAX)? {
-            views.push(RowView::Task(task(tx, &found)?));
-        }
-        for dispatch in tx.list::<Dispatch>("run", id, usize::MAX)? {
-            views.push(RowView::Dispatch(DispatchRow::from(&dispatch)));
-            if let Some(found) = tx.get::<Worker>(dispatch.id.as_str())? {
-                views.push(RowView::Worker(worker(tx, &found)?));
-            }
-        }
-        for question in tx.list::<Question>("run", id, usize::MAX)? {
-            views.push(RowView::Question(QuestionRow::from(&question)));
-        }
-        for gate in tx.list::<Gate>("run", id, usize::MAX)? {
-            views.push(RowView::Gate(GateRow::from(&gate)));
-        }
-    }
+    runs.iter().try_for_each(|id| push_run(tx, id, &mut views))?;
     let ended = tx.list_newest::<Terminal>("all", "", MAX_ENDED)?;
     let ended = ended.into_iter().filter(|terminal| !super::terminal::is_alive(terminal));
     for terminal in tx.list::<Terminal>("live", "", usize::MAX)?.into_iter().chain(ended) {

@@ -69,8 +69,8 @@ pub struct Change {
     pub seq: u64,
     /// Replace everything by these rows instead of adding them.
     pub is_snapshot: bool,
-    /// In a snapshot: Runs that are not among its rows, as nothing is under way in them.
-    pub n_older_runs: usize,
+    /// How many Runs the mirror does not have by now, as nothing is under way in them; None: as many as before.
+    pub n_older_runs: Option<usize>,
     pub rows: Vec<RowView>,
     /// Rows that are gone (`reset`), as `<noun> <id>`.
     pub gone: Vec<String>,

@@ -68,7 +68,7 @@ impl Changed {
         Change {
             seq: self.events.last().map_or(0, |event| event.seq),
             is_snapshot: false,
-            n_older_runs: 0,
+            n_older_runs: None,
             rows: self.rows,
             gone: self.gone,
             events: self.events,

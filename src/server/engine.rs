@@ -15,7 +15,7 @@ use super::batch::{Batch, Done};
 use super::command::{CallCommand, Command, Inbox, Reply};
 use super::effects::Effects;
 use super::fault::{self, Point};
-use super::hub::{Hub, Snapshot, Subscriber};
+use super::hub::{Hub, Lacking, Snapshot, Subscriber};
 use super::pane::Typed;
 use super::spool::{Found, Refused, Spool, Unreadable};
 use super::terminals::{Recovered, Terminals};
@@ -33,6 +33,7 @@ use crate::ops::invariants;
 use crate::ops::mail::spooled;
 use crate::ops::terminal::close;
 use crate::proto::error::ErrorBody;
+use crate::proto::event::Change;
 use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
 use crate::proto::{AnyCall, CallKind};
@@ -512,7 +513,20 @@ impl Engine {
         gone_effects.iter().for_each(|id| self.effects.forget(id));
         ended.iter().for_each(|terminal| self.terminals.collected(terminal));
         attached.into_iter().for_each(|subscriber| self.attach(subscriber));
-        resyncs.into_iter().chain(lacking).for_each(|id| self.send_snapshot(id));
+        lacking.into_iter().for_each(|lacking| self.send_missing(lacking));
+        resyncs.into_iter().for_each(|id| self.send_snapshot(id));
+    }
+
+    /// Sends a screen what it lacks of Runs that were over for it until now.
+    fn send_missing(&mut self, lacking: Lacking) {
+        let rows = self.store.read().map_err(OpError::from).and_then(|tx| {
+            let missing = crate::ops::view::missing(&tx, &lacking.runs, lacking.has)?;
+            Ok((missing, tx.last_event_seq()?))
+        });
+        let rows = rows.map_err(ErrorBody::from).or_log("look up Runs for a screen");
+        let Some(((rows, n_older), seq)) = rows else { return };
+        let (n_older_runs, now) = (Some(n_older), self.clock.now());
+        self.hub.send_missing(lacking, Change { seq, n_older_runs, rows, now, ..Change::default() });
     }
 
     /// Begins an effect with the row of the terminal it is about.

@@ -61,9 +61,8 @@ impl Hub {
         self.len() == 0
     }
 
-    /// Sends a change to every screen that keeps up. Gives the numbers of those that do not know all of
-    /// a Run that it is about, and need a snapshot.
-    pub fn publish(&mut self, change: Change) -> Vec<u64> {
+    /// Sends a change to every screen that keeps up. Gives those that do not have all of a Run that it is about.
+    pub fn publish(&mut self, change: Change) -> Vec<Lacking> {
         self.forget_gone();
         if self.subscribers.is_empty() {
             return Vec::new();
@@ -71,7 +70,21 @@ impl Hub {
         let runs: BTreeSet<RunId> = change.rows.iter().filter_map(RowView::run_id).cloned().collect();
         self.tell(&ServerFrame::Change(Box::new(change)));
         let lacking = self.subscribers.iter().filter(|one| one.keeps_up() && !runs.is_subset(&one.runs));
-        lacking.map(|one| one.screen.id).collect()
+        let lack = |one: &Watching| Lacking {
+            id: one.screen.id,
+            runs: runs.difference(&one.runs).cloned().collect(),
+            has: one.runs.len(),
+        };
+        lacking.map(lack).collect()
+    }
+
+    /// Sends a screen all of the Runs that it lacks.
+    pub fn send_missing(&mut self, lacking: Lacking, change: Change) {
+        let Some(watching) = self.subscribers.iter_mut().find(|one| one.screen.id == lacking.id) else {
+            return;
+        };
+        watching.runs.extend(lacking.runs);
+        in_frames(change, |bytes| send(&watching.screen, &bytes));
     }
 
     /// The numbers of all screens.
@@ -92,24 +105,16 @@ impl Hub {
         let Some(watching) = self.subscribers.iter_mut().find(|one| one.screen.id == id) else { return };
         watching.screen.is_behind.store(false, Ordering::Release);
         watching.runs = fresh.runs;
-        let mut rows = fresh.rows.into_iter().peekable();
-        let mut live = Some(rest.live);
-        let mut is_first = true;
-        while is_first || rows.peek().is_some() {
-            let change = Change {
-                seq: rest.seq,
-                is_snapshot: is_first,
-                n_older_runs: fresh.n_older_runs,
-                rows: rows.by_ref().take(ROWS_PER_FRAME).collect(),
-                live: live.take().unwrap_or_default(),
-                now: rest.now,
-                ..Change::default()
-            };
-            is_first = false;
-            if let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) {
-                send(&watching.screen, &bytes);
-            }
-        }
+        let change = Change {
+            seq: rest.seq,
+            is_snapshot: true,
+            n_older_runs: Some(fresh.n_older_runs),
+            rows: fresh.rows,
+            live: rest.live,
+            now: rest.now,
+            ..Change::default()
+        };
+        in_frames(change, |bytes| send(&watching.screen, &bytes));
     }
 
     /// Tells every screen that the server goes.
@@ -129,6 +134,31 @@ impl Watching {
     fn keeps_up(&self) -> bool {
         !self.screen.is_behind.load(Ordering::Acquire)
     }
+}
+
+/// Gives a change of any length in frames; the first has all but the other rows.
+fn in_frames(mut change: Change, mut give: impl FnMut(Bytes)) {
+    let (seq, now) = (change.seq, change.now);
+    let mut rest = std::mem::take(&mut change.rows).into_iter().peekable();
+    loop {
+        change.rows = rest.by_ref().take(ROWS_PER_FRAME).collect();
+        if let Some(bytes) = encode(&ServerFrame::Change(Box::new(change))) {
+            give(bytes);
+        }
+        if rest.peek().is_none() {
+            break;
+        }
+        change = Change { seq, now, ..Change::default() };
+    }
+}
+
+/// A screen that a change concerns of which it does not have everything.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Lacking {
+    pub id: u64,
+    pub runs: BTreeSet<RunId>,
+    /// The number of Runs that it has.
+    pub has: usize,
 }
 
 /// What a snapshot carries beside its rows.
@@ -187,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_a_screen_was_not_sent_is_sent_whole() {
+    fn a_run_that_a_screen_was_not_sent_is_sent_whole_once() {
         let mut hub = Hub::default();
         let (queue, _inbox) = mpsc::channel(QUEUE);
         hub.add(Subscriber { id: 1, queue, is_behind: Arc::default() });
@@ -204,7 +234,10 @@ mod tests {
         let old = RunRow::from(&old);
         let change = || Change { rows: vec![RowView::Run(old.clone())], ..Change::default() };
         hub.send_snapshot(1, fresh(&[]), rest());
-        assert_eq!(hub.publish(change()), [1]);
+        let lacking = || Lacking { id: 1, runs: BTreeSet::from([old.id.clone()]), has: 0 };
+        assert_eq!(hub.publish(change()), [lacking()]);
+        hub.send_missing(lacking(), change());
+        assert!(hub.publish(change()).is_empty());
         hub.send_snapshot(1, fresh(&[&old]), rest());
         assert!(hub.publish(change()).is_empty());
     }

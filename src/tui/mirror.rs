@@ -41,9 +41,9 @@ impl Mirror {
     pub fn apply(&mut self, change: Change) {
         if change.is_snapshot {
             let events = std::mem::take(&mut self.events);
-            let n_older_runs = change.n_older_runs;
-            *self = Self { is_loaded: true, n_older_runs, events, ..Self::default() };
+            *self = Self { is_loaded: true, events, ..Self::default() };
         }
+        self.n_older_runs = change.n_older_runs.unwrap_or(self.n_older_runs);
         self.seq = self.seq.max(change.seq);
         self.server_now = change.now;
         for row in change.rows {
@@ -147,7 +147,11 @@ mod tests {
         let question = mirror.questions.keys().next().unwrap().clone();
         mirror.apply(Change { gone: vec![format!("message {question}")], ..Change::default() });
         assert!(mirror.questions.contains_key(&question));
-        mirror.apply(Change { is_snapshot: true, ..Change::default() });
+        mirror.apply(Change { is_snapshot: true, n_older_runs: Some(3), ..Change::default() });
         assert_eq!((mirror.tasks.len(), mirror.seq), (0, 0));
+        mirror.apply(Change::default());
+        assert_eq!(mirror.n_older_runs, 3);
+        mirror.apply(Change { n_older_runs: Some(2), ..Change::default() });
+        assert_eq!(mirror.n_older_runs, 2);
     }
 }

@@ -75,7 +75,10 @@ fn those_who_repeat_one_start_get_its_one_receipt() {
     let start = words(&[&start[..], &["--retry-request", "start-1"]].concat());
     let answers = at_once(&sandbox, &vec![start; N_RIVALS]);
     let receipts: Vec<&Value> = answers.iter().map(|answer| &answer["result"]).collect();
-    assert!(receipts.iter().all(|receipt| receipt["dispatchId"] == receipts[0]["dispatchId"]), "{answers:#?}");
+    assert!(
+        receipts.iter().all(|receipt| receipt["dispatchId"] == receipts[0]["dispatchId"]),
+        "{answers:#?}"
+    );
     let n_own = receipts.iter().filter(|receipt| receipt["mutation"]["replayed"] == false).count();
     assert_eq!((receipts.len(), n_own), (N_RIVALS, 1), "{answers:#?}");
 }

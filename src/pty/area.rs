@@ -3,11 +3,13 @@
 //!
 //! None of it moves the cursor or heeds margins, except that positions count from the region in origin mode.
 
+use super::cells::style_of_cell;
 use super::replay::Replay;
 use super::scan::Csi;
 use super::state::Columns;
 use super::style;
 use super::term::Term;
+use crate::base::grid::Style;
 use std::ops::RangeInclusive;
 
 /// A rectangle inside the screen, counted from 0, edges included.
@@ -179,8 +181,10 @@ impl Term {
             if cell.is_wide_continuation() && !is_halved {
                 continue;
             }
-            let is_shown = cell.has_contents() && !is_halved && !style::is_filler(cell.contents());
-            replay.set_look(super::cells::style_of_cell(cell), None);
+            let is_filler = style::is_filler(cell.contents());
+            let is_shown = cell.has_contents() && !is_halved && !is_filler;
+            let style = if is_filler { Style::default() } else { style_of_cell(cell) };
+            replay.set_look(style, None);
             replay.text.push_str(if is_shown { cell.contents() } else { " " });
         }
         replay.end();

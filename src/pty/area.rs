@@ -37,22 +37,31 @@ impl Term {
             }
             (0, b"$", b'{') => {
                 if let Some(area) = self.area(csi, 0) {
-                    self.keeping_cursor(|term| term.erase_unprotected(&area));
+                    let is_strict = self.private.is_protection_strict;
+                    self.keeping_cursor(|term| match is_strict {
+                        true => term.erase_area(&area),
+                        false => term.erase_unprotected(&area),
+                    });
                 }
             }
             (0, b"$", b'v') => self.copy_area(csi),
             (0, b"*", b'y') => self.report_checksum(csi),
             (0, b"#", b'y') => self.private.is_checksum_plain = csi.number(0, 0) & 1 == 1,
+            (0, b"*", b'x') => self.private.change_extent = csi.number(0, 0).min(2).to_le_bytes()[0],
             (0, b"'", b'}') => self.shift_columns(b'@', self.cursor_in_row(), csi.number(0, 1)),
             (0, b"'", b'~') => self.shift_columns(b'P', self.cursor_in_row(), csi.number(0, 1)),
-            (0, b"\"", b'q') => {
-                let mut pen = self.pen;
-                pen.extra.is_protected = csi.number(0, 0) == 1;
-                self.set_pen(pen);
-            }
+            (0, b"\"", b'q') => self.protect(csi.number(0, 0) == 1, false),
             _ => return false,
         }
         true
+    }
+
+    /// DECSCA, SPA and EPA: protects what is printed from now on, or not. `is_strict` says from what.
+    pub(super) fn protect(&mut self, is_protected: bool, is_strict: bool) {
+        self.private.is_protection_strict = is_strict;
+        let mut pen = self.pen;
+        pen.extra.is_protected = is_protected;
+        self.set_pen(pen);
     }
 
     /// The area that four parameters from `first` on name; nothing where it is none or off the screen.
@@ -122,7 +131,8 @@ impl Term {
         screen.cell(row, first).is_some_and(|cell| self.styles.extra_of(cell.contents()).is_protected)
     }
 
-    /// DECSED and DECSEL where something on the screen is protected; returns whether that was so.
+    /// DECSED and DECSEL, and ED, EL and ECH under SPA, where something that they would erase is protected;
+    /// returns whether that was so.
     pub(super) fn erase_selectively(&mut self, csi: &Csi<'_>) -> bool {
         let (row, col) = self.cursor_position();
         let (last_row, last_col) = (self.n_rows() - 1, self.n_cols() - 1);
@@ -132,6 +142,7 @@ impl Term {
             (b'K', 0) => vec![here(col..=last_col)],
             (b'K', 1) => vec![here(0..=col.min(last_col))],
             (b'K', 2) => vec![whole(row..=row)],
+            (b'X', n) => vec![here(col.min(last_col)..=col.saturating_add(n.max(1) - 1).min(last_col))],
             (b'J', 0) => vec![here(col..=last_col), whole(row + 1..=last_row)],
             (b'J', 1) if row == 0 => vec![here(0..=col.min(last_col))],
             (b'J', 1) => vec![whole(0..=row - 1), here(0..=col.min(last_col))],

@@ -59,6 +59,10 @@ pub(super) struct Colors {
     pub fg: Option<Rgb>,
     pub bg: Option<Rgb>,
     pub cursor: Option<Rgb>,
+    /// Pointer, Tektronix screen and selection (OSC 13 to 19), which are told and not drawn.
+    pub others: [Option<Rgb>; 7],
+    /// Bold, underlined, blinking, reverse and italic text (OSC 5), which are told and not drawn.
+    pub special: [Option<Rgb>; 5],
     pub palette: Palette,
 }
 
@@ -112,6 +116,26 @@ impl Palette {
 }
 
 impl Colors {
+    /// What a program set for OSC 10 to 19; nothing for another number.
+    pub fn dynamic_mut(&mut self, number: usize) -> Option<&mut Option<Rgb>> {
+        match number {
+            10 => Some(&mut self.fg),
+            11 => Some(&mut self.bg),
+            12 => Some(&mut self.cursor),
+            _ => self.others.get_mut(number.checked_sub(13)?),
+        }
+    }
+
+    /// The colour that OSC 10 to 19 tell now.
+    pub fn dynamic(&self, number: usize, host: &HostFacts) -> Rgb {
+        let own = number.checked_sub(13).and_then(|other| self.others.get(other)).copied().flatten();
+        own.unwrap_or(match number {
+            11 | 14 | 16 | 19 => self.bg.unwrap_or(host.bg),
+            12 | 18 => self.cursor.unwrap_or(host.cursor),
+            _ => self.fg.unwrap_or(host.fg),
+        })
+    }
+
     /// The colour that palette entry `index` has now.
     pub fn entry(&self, index: u8, host: &HostFacts) -> Rgb {
         if let Some(color) = self.palette.entries.get(&index) {

@@ -48,7 +48,7 @@ impl Term {
     pub(super) fn move_between(&mut self, csi: &Csi<'_>) -> bool {
         let Some(columns) = self.text.columns else { return false };
         // Questions, tab stops and repetition leave the cursor as it is.
-        self.wait(columns.is_waiting && matches!(csi.last, b'b' | b'c' | b'g' | b'n' | b't'));
+        self.wait(columns.is_waiting && matches!(csi.last, b'I' | b'b' | b'c' | b'g' | b'n' | b't'));
         let Columns { left, right, .. } = columns;
         let n = csi.number(0, 1);
         let (row, col) = (self.cursor_position().0, self.cursor_in_row());
@@ -94,10 +94,17 @@ impl Term {
                     self.carriage_return();
                 }
             }
-            b'\t' => {
-                self.wait(false);
-                self.tab_forward(1);
-            }
+            b'\t' => match self.text.columns {
+                Some(columns) if columns.is_waiting && !self.text.is_tab_wrapping => {}
+                Some(columns) => {
+                    if columns.is_waiting {
+                        self.line_feed();
+                        self.carriage_return();
+                    }
+                    self.tab_forward(1);
+                }
+                None => return false,
+            },
             _ => return false,
         }
         true

@@ -6,9 +6,10 @@
 
 use super::charset::Charset;
 use super::cluster;
+use super::level::IdleModes;
 use super::replay::{Form, Replay, protection, write_link};
 use super::sgr;
-use super::state::{Columns, SavedState};
+use super::state::{Columns, PrivateModes, SavedState};
 use super::style;
 use super::term::Term;
 use super::view;
@@ -71,7 +72,9 @@ impl Term {
         // As it would be selected for G1.
         let shift = self.text.single_shift.map_or_else(String::new, |charset| charset.selection(1));
         let shift = shift.trim_start_matches('\x1b');
-        format!("{STATE}{last};{};{shift}\x1b\\", u8::from(self.is_after_joiner))
+        let PrivateModes { level, idle, change_extent, .. } = self.private;
+        let joiner = u8::from(self.is_after_joiner);
+        format!("{STATE}{last};{joiner};{shift};{level};{};{change_extent}\x1b\\", idle.bits())
     }
 
     fn take_print_state(&mut self, keyframe: &[u8]) {
@@ -85,6 +88,14 @@ impl Term {
             Some([slot, name]) => Charset::selected(*slot, *name).map(|(_, charset)| charset),
             _ => None,
         };
+        let mut numbers = words.map(|word| std::str::from_utf8(word).ok()?.parse::<u16>().ok());
+        let mut number = || numbers.next().flatten();
+        // Older keyframes end here.
+        if let (Some(level), Some(idle), Some(extent)) = (number(), number(), number()) {
+            self.private.level = level.to_le_bytes()[0];
+            self.private.idle = IdleModes::from_bits(idle);
+            self.private.change_extent = extent.to_le_bytes()[0];
+        }
     }
 
     /// Draws the newest lines of history, scrolls them off the top and leaves an empty screen.
@@ -229,7 +240,10 @@ impl Term {
             (5, private.is_reverse),
             (7, self.text.is_autowrap),
             (12, private.is_blinking),
+            (41, self.text.is_tab_wrapping),
             (45, self.text.is_reverse_wrap),
+            (1045, self.text.is_reverse_wrap_extended),
+            (67, private.is_backspace_bs),
             (25, !screen.hide_cursor()),
             (1004, private.is_focus_reported),
             (1007, private.is_alternate_scroll),
@@ -284,10 +298,12 @@ impl Term {
 
     fn write_colors(&self, out: &mut String) {
         let colors = &self.colors;
-        for (number, color) in [(10, colors.fg), (11, colors.bg), (12, colors.cursor)] {
-            if let Some(color) = color {
-                out.push_str(&format!("\x1b]{number};{}\x1b\\", super::color::format(color)));
-            }
+        let dynamic = [colors.fg, colors.bg, colors.cursor].into_iter().chain(colors.others);
+        for (number, color) in (10..).zip(dynamic).filter_map(|(number, color)| Some((number, color?))) {
+            out.push_str(&format!("\x1b]{number};{}\x1b\\", super::color::format(color)));
+        }
+        for (index, color) in (0..).zip(colors.special).filter_map(|(index, color)| Some((index, color?))) {
+            out.push_str(&format!("\x1b]5;{index};{}\x1b\\", super::color::format(color)));
         }
         for (index, color) in colors.palette.entries() {
             out.push_str(&format!("\x1b]4;{index};{}\x1b\\", super::color::format(color)));
@@ -338,7 +354,11 @@ impl Term {
         if let Some(link) = self.styles.link(self.pen.extra) {
             write_link(Some(link), out);
         }
-        out.push_str(protection(self.pen.extra.is_protected));
+        out.push_str(match (self.private.is_protection_strict, self.pen.extra.is_protected) {
+            (true, true) => "\x1bV",
+            (true, false) => "\x1bV\x1bW",
+            (false, is_protected) => protection(is_protected),
+        });
         write_charsets(self.text.charsets, self.text.locked, out);
     }
 }

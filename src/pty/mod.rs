@@ -21,6 +21,7 @@ mod hooks;
 pub mod journal;
 mod keyframe;
 pub mod keys;
+mod level;
 pub mod link;
 pub mod modes;
 mod osc;

@@ -100,6 +100,8 @@ pub struct InputModes {
     pub is_application_keypad: bool,
     /// Enter sends a line feed too (LNM, `20`).
     pub is_newline: bool,
+    /// Backspace sends BS, and DEL with Ctrl (DECBKM, `?67`).
+    pub is_backspace_bs: bool,
     /// Pastes are bracketed (`?2004`).
     pub is_bracketed_paste: bool,
     /// Focus changes are reported (`?1004`).

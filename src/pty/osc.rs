@@ -2,7 +2,7 @@
 //!
 //! What a program says here leaves as an event, cleaned; nothing is done about it in this layer.
 
-use super::color::{self, Rgb};
+use super::color;
 use super::event::{ProgressState, PromptMark, StatusReport, TermEvent};
 use super::scan;
 use super::term::Term;
@@ -27,12 +27,8 @@ impl Term {
         let (command, rest) = body.split_once(';').unwrap_or((&body, ""));
         match command {
             "0" | "1" | "2" => self.set_titles(command, rest),
-            "4" => self.palette_request(rest, terminator),
-            "10" | "11" | "12" => self.color_request(command, rest, terminator),
-            "104" => self.reset_palette(rest),
-            "110" => self.colors.fg = None,
-            "111" => self.colors.bg = None,
-            "112" => self.colors.cursor = None,
+            "4" | "5" => self.palette_request(command, rest, terminator),
+            "104" | "105" => self.reset_palette(command, rest),
             "7" => self.out.event(TermEvent::Cwd(clean(rest, MAX_PATH))),
             "8" => self.hyperlink(rest),
             "9" => self.notice_or_progress(rest),
@@ -42,7 +38,11 @@ impl Term {
             "133" => self.prompt_mark(rest),
             "7501" if rest == "?" => self.out.reply(format!("\x1b]7501;?{terminator}").as_bytes()),
             "7501" => self.status_report(rest),
-            _ => {}
+            _ => match command.parse() {
+                Ok(number @ 10..=19) => self.color_request(number, rest, terminator),
+                Ok(number @ 110..=119) => self.reset_color(number - 100),
+                Ok(_) | Err(_) => {}
+            },
         }
     }
 
@@ -77,54 +77,79 @@ impl Term {
         }
     }
 
-    /// OSC 4: pairs of index and colour, `?` asks.
-    fn palette_request(&mut self, rest: &str, terminator: &str) {
+    /// OSC 4 and 5: pairs of index and colour, `?` asks. The special colours of OSC 5 are behind the palette
+    /// in OSC 4.
+    fn palette_request(&mut self, command: &str, rest: &str, terminator: &str) {
         let mut parts = rest.split(';');
         while let (Some(index), Some(value)) = (parts.next(), parts.next()) {
-            let Ok(index) = index.parse::<u8>() else { continue };
-            if value == "?" {
-                let color = color::format(self.colors.entry(index, &self.host));
-                self.out.reply(format!("\x1b]4;{index};{color}{terminator}").as_bytes());
-            } else if let Some(color) = color::parse(value)
-                && self.colors.palette.set(index, color)
-            {
-                self.touch(); // rows carry the colours of the entries
+            let Ok(number) = index.parse::<usize>() else { continue };
+            let special = if command == "5" { Some(number) } else { number.checked_sub(256) };
+            if special.is_some_and(|special| special >= self.colors.special.len()) {
+                continue;
             }
-        }
-    }
-
-    /// OSC 104: gives the entries named back to the host, or all of them.
-    fn reset_palette(&mut self, rest: &str) {
-        let palette = &mut self.colors.palette;
-        let indices = rest.split(';').filter_map(|index| index.parse::<u8>().ok());
-        let n_reset = indices.filter(|index| palette.reset(*index)).count();
-        if n_reset > 0 || (rest.is_empty() && palette.clear()) {
-            self.touch();
-        }
-    }
-
-    /// OSC 10, 11, 12; each further value is for the next number.
-    fn color_request(&mut self, command: &str, rest: &str, terminator: &str) {
-        let numbers = ["10", "11", "12"].into_iter().skip_while(|number| *number != command);
-        for (number, value) in numbers.zip(rest.split(';')) {
             if value == "?" {
-                let color = color::format(self.dynamic_color(number));
-                self.out.reply(format!("\x1b]{number};{color}{terminator}").as_bytes());
+                let color = match special {
+                    Some(special) => {
+                        self.colors.special[special].unwrap_or(self.colors.dynamic(10, &self.host))
+                    }
+                    None => self.colors.entry(number.to_le_bytes()[0], &self.host),
+                };
+                let color = color::format(color);
+                self.out.reply(format!("\x1b]{command};{number};{color}{terminator}").as_bytes());
             } else if let Some(color) = color::parse(value) {
-                match number {
-                    "10" => self.colors.fg = Some(color),
-                    "11" => self.colors.bg = Some(color),
-                    _ => self.colors.cursor = Some(color),
+                match special {
+                    Some(special) => self.colors.special[special] = Some(color),
+                    // Rows carry the colours of the entries.
+                    None if self.colors.palette.set(number.to_le_bytes()[0], color) => self.touch(),
+                    None => {}
                 }
             }
         }
     }
 
-    fn dynamic_color(&self, number: &str) -> Rgb {
-        match number {
-            "10" => self.colors.fg.unwrap_or(self.host.fg),
-            "11" => self.colors.bg.unwrap_or(self.host.bg),
-            _ => self.colors.cursor.unwrap_or(self.host.cursor),
+    /// OSC 104 and 105: gives the entries named back to the host, or all of them.
+    fn reset_palette(&mut self, command: &str, rest: &str) {
+        let is_all = rest.is_empty();
+        let first = if command == "105" { 256 } else { 0 };
+        let mut n_reset = 0;
+        for number in rest.split(';').filter_map(|index| index.parse::<usize>().ok()) {
+            let number = number.saturating_add(first);
+            match u8::try_from(number) {
+                Ok(index) => n_reset += usize::from(self.colors.palette.reset(index)),
+                Err(_) => {
+                    if let Some(special) = self.colors.special.get_mut(number - 256) {
+                        *special = None;
+                    }
+                }
+            }
+        }
+        if is_all {
+            self.colors.special = [None; 5];
+            n_reset = usize::from(command == "104" && self.colors.palette.clear());
+        }
+        if n_reset > 0 {
+            self.touch();
+        }
+    }
+
+    /// OSC 10 to 19; each further value is for the next number.
+    fn color_request(&mut self, first: usize, rest: &str, terminator: &str) {
+        for (number, value) in (first..20).zip(rest.split(';')) {
+            if value == "?" {
+                let color = color::format(self.colors.dynamic(number, &self.host));
+                self.out.reply(format!("\x1b]{number};{color}{terminator}").as_bytes());
+            } else if let Some(color) = color::parse(value)
+                && let Some(own) = self.colors.dynamic_mut(number)
+            {
+                *own = Some(color);
+            }
+        }
+    }
+
+    /// OSC 110 to 119.
+    fn reset_color(&mut self, number: usize) {
+        if let Some(own) = self.colors.dynamic_mut(number) {
+            *own = None;
         }
     }
 

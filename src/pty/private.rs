@@ -15,7 +15,7 @@ impl Term {
             match param.value() {
                 4 => self.text.is_insert = is_set,
                 20 => self.text.is_newline = is_set,
-                _ => {}
+                mode => self.private.idle.set_ansi(mode, is_set),
             }
         }
     }
@@ -44,7 +44,14 @@ impl Term {
             }
             7 => self.text.is_autowrap = is_set,
             12 => self.private.is_blinking = is_set,
+            3 if self.private.idle.private(40) == Some(true) => self.switch_columns(is_set),
+            3 => {}
+            95 if self.private.level < 5 => {}
+            41 => self.text.is_tab_wrapping = is_set,
             45 => self.text.is_reverse_wrap = is_set,
+            1045 => self.text.is_reverse_wrap_extended = is_set,
+            67 => self.private.is_backspace_bs = is_set,
+            69 if self.private.level < 4 => {}
             69 => {
                 self.text.has_columns = is_set;
                 self.text.columns = None;
@@ -65,13 +72,13 @@ impl Term {
                     self.report_size();
                 }
             }
-            _ => {}
+            mode => self.private.idle.set_private(mode, is_set),
         }
     }
 
-    /// XTSAVE and XTRESTORE, for modes that say what they are and switch no screen.
+    /// XTSAVE and XTRESTORE, for modes that say what they are, switch no screen and need no permission.
     pub(super) fn keep_private_modes(&mut self, csi: &Csi<'_>) {
-        for mode in csi.params().map(Param::value).filter(|mode| !matches!(mode, 47 | 1047..=1049)) {
+        for mode in csi.params().map(Param::value).filter(|mode| !matches!(mode, 3 | 47 | 95 | 1047..=1049)) {
             if csi.last == b's' {
                 let state = self.private_mode_state(mode);
                 if matches!(state, 1 | 2) {
@@ -195,6 +202,7 @@ impl Term {
         let col = self.cursor_in_row();
         self.text = TextModes { tab_stops: self.text.tab_stops.take(), ..TextModes::default() };
         self.is_origin = false;
+        self.private.is_protection_strict = false;
         self.margins = Margins::whole(self.n_rows());
         self.set_pen(Pen { extra: Extra { is_protected: false, ..self.pen.extra }, ..self.pen }.reset());
         self.inject("\x1b[?25h\x1b[?6l\x1b[?1l\x1b>\x1b[r\x1b[m\x1b[H\x1b7");

@@ -11,6 +11,8 @@ use crate::base::grid::Style;
 
 /// VT220 with ANSI colour and clipboard access. Agents use the answer as the end of their probing.
 const DEVICE: &[u8] = b"\x1b[?62;22;52c";
+/// A VT420, and the xterm whose sequences these are: programs that ask for them by version find them.
+const TERMINAL: &[u8] = b"\x1b[>41;388;0c";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 impl Term {
@@ -22,11 +24,12 @@ impl Term {
                     self.report_device();
                 }
             }
-            (b'>', b"", b'c') => self.out.reply(b"\x1b[>41;100;0c"),
+            (b'>', b"", b'c') => self.out.reply(TERMINAL),
             (b'=', b"", b'c') => self.out.reply(b"\x1bP!|00000000\x1b\\"),
             (b'>', b"", b'q') => self.out.reply(format!("\x1bP>|orca {VERSION}\x1b\\").as_bytes()),
             (0, b"", b'n') => self.report_status(csi.number(0, 0)),
             (b'?', b"", b'n') => self.report_private_status(csi),
+            (b'?' | 0, b"$", b'p') if self.private.level < 3 => {}
             (b'?', b"$", b'p') => {
                 let mode = csi.number(0, 0);
                 let state = self.private_mode_state(mode);
@@ -39,7 +42,7 @@ impl Term {
                     20 => on_or_off(self.text.is_newline),
                     // Block transfer, local echo and the like, which no terminal has any more.
                     1 | 5 | 7 | 10 | 11 | 13..=19 => 4,
-                    _ => 0,
+                    mode => self.private.idle.ansi(mode).map_or(0, on_or_off),
                 };
                 self.out.reply(format!("\x1b[{mode};{state}$y").as_bytes());
             }
@@ -121,10 +124,14 @@ impl Term {
             9 => modes.mouse == MouseMode::Press,
             12 => self.private.is_blinking,
             25 => !self.parser.screen().hide_cursor(),
+            41 => self.text.is_tab_wrapping,
             45 => self.text.is_reverse_wrap,
             47 | 1047 | 1049 => modes.is_alt_screen,
             66 => modes.is_application_keypad,
+            67 => modes.is_backspace_bs,
+            69 if self.private.level < 4 => return 0,
             69 => self.text.has_columns,
+            95 if self.private.level < 5 => return 0,
             1000 => modes.mouse == MouseMode::PressRelease,
             1002 => modes.mouse == MouseMode::ButtonMotion,
             1003 => modes.mouse == MouseMode::AnyMotion,
@@ -132,13 +139,14 @@ impl Term {
             1005 => modes.mouse_encoding == MouseEncoding::Utf8,
             1006 => modes.mouse_encoding == MouseEncoding::Sgr,
             1007 => modes.is_alternate_scroll,
+            1045 => self.text.is_reverse_wrap_extended,
             1048 => false,
             2004 => modes.is_bracketed_paste,
             2026 => self.private.is_synchronized,
             2027 => true,
             2031 => self.private.is_scheme_reported,
             2048 => self.private.is_size_reported,
-            _ => return 0,
+            mode => return self.private.idle.private(mode).map_or(0, on_or_off),
         };
         on_or_off(is_on)
     }
@@ -246,7 +254,11 @@ impl Term {
                 format!("{};{}s", left + 1, right + 1)
             }
             b" q" => format!("{} q", self.cursor_shape_number().max(1)),
-            b"\"p" => "62;1\"p".to_owned(),
+            b"\"p" => self.level_setting(),
+            // There is no status line.
+            b"$}" => "0$}".to_owned(),
+            b"$~" => "0$~".to_owned(),
+            b"*x" => format!("{}*x", self.private.change_extent),
             b"\"q" => format!("{}\"q", u8::from(self.pen.extra.is_protected)),
             b"t" => format!("{}t", self.n_rows()),
             b"$|" => format!("{}$|", self.n_cols()),

@@ -20,6 +20,7 @@ impl Term {
         match last {
             b'm' => self.follow_sgr(params),
             b'H' | b'f' | b'G' | b'`' | b'C' | b'K' | b'J' if self.text.columns.is_some() => false,
+            b'K' | b'J' if self.private.is_protection_strict => false,
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
             // unless it is in front of the cursor.
@@ -67,6 +68,12 @@ impl Term {
                 self.set_private_modes(&csi);
                 true
             }
+            (0, b"", b'J' | b'K' | b'X')
+                if self.private.is_protection_strict && self.erase_selectively(&csi) =>
+            {
+                self.settle_edge();
+                true
+            }
             (b'?', b"", b'J' | b'K') => {
                 if !self.erase_selectively(&csi) {
                     self.control_sequence(&[b"\x1b[", csi.params, &[csi.last]].concat());
@@ -76,6 +83,14 @@ impl Term {
             }
             (b'?', b"", b's' | b'r') => {
                 self.keep_private_modes(&csi);
+                true
+            }
+            (0, b"\"", b'p') => {
+                self.set_level(&csi);
+                true
+            }
+            (b'?', b"", b'W') if csi.params == b"5" => {
+                self.text.tab_stops = None;
                 true
             }
             (0, b"!", b'p') => {
@@ -189,7 +204,8 @@ impl Term {
     /// CUB and BS. With reverse wraparound (DECSET 45) the first column follows the last one of the row
     /// above, and the top of the region its bottom.
     pub(super) fn back(&mut self, n: u16) {
-        let is_wrapping = self.text.is_reverse_wrap && self.text.is_autowrap;
+        let is_reverse = self.text.is_reverse_wrap || self.text.is_reverse_wrap_extended;
+        let is_wrapping = is_reverse && self.text.is_autowrap;
         let columns = self.text.columns;
         let is_waiting = self.is_at_edge() || columns.is_some_and(|columns| columns.is_waiting);
         let mut n = n - u16::from(is_wrapping && is_waiting);
@@ -335,11 +351,13 @@ impl Term {
             b"9" => self.step_column(true),
             b"D" => self.line_feed(),
             b"E" => {
-                self.carriage_return();
                 self.line_feed();
+                self.carriage_return();
             }
             b"M" => self.reverse_line_feed(),
             b"H" => self.set_tab_stop(true),
+            b"V" => self.protect(true, true),
+            b"W" => self.protect(false, self.private.is_protection_strict),
             b"c" => self.hard_reset(),
             b"#8" => self.alignment_pattern(),
             b"n" => self.text.locked = 2,

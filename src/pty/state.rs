@@ -1,6 +1,7 @@
 //! The state of a terminal that the parser underneath does not keep.
 
 use super::charset::Charset;
+use super::level::IdleModes;
 use super::style::Extra;
 use crate::base::grid::{Attrs, Style};
 
@@ -15,6 +16,10 @@ pub(super) struct TextModes {
     pub is_autowrap: bool,
     /// Going back from the first column leads to the last one of the row above (45).
     pub is_reverse_wrap: bool,
+    /// The same under its newer number (1045).
+    pub is_reverse_wrap_extended: bool,
+    /// A tab behind a full row goes to the next one (41).
+    pub is_tab_wrapping: bool,
     pub charsets: [Charset; 4],
     /// Which of `charsets` is in use.
     pub locked: usize,
@@ -35,6 +40,8 @@ impl Default for TextModes {
             is_newline: false,
             is_autowrap: true,
             is_reverse_wrap: false,
+            is_reverse_wrap_extended: false,
+            is_tab_wrapping: false,
             charsets: [Charset::Ascii; 4],
             locked: 0,
             single_shift: None,
@@ -121,6 +128,15 @@ pub(super) struct PrivateModes {
     pub is_reverse: bool,
     /// Sums of areas are told as they are (XTCHECKSUM).
     pub is_checksum_plain: bool,
+    /// What is protected is left alone by all erasing (SPA), not by the selective kind only (DECSCA).
+    pub is_protection_strict: bool,
+    /// Backspace sends BS instead of DEL (67).
+    pub is_backspace_bs: bool,
+    /// What changes of attributes apply to (DECSACE), as it was asked.
+    pub change_extent: u8,
+    /// The conformance level (DECSCL): 1 to 5.
+    pub level: u8,
+    pub idle: IdleModes,
     /// The alternate screen was shown, so that something may be left on it.
     pub has_alt_screen: bool,
 }
@@ -136,6 +152,11 @@ impl Default for PrivateModes {
             is_blinking: false,
             is_reverse: false,
             is_checksum_plain: false,
+            is_protection_strict: false,
+            is_backspace_bs: false,
+            change_extent: 0,
+            level: 4,
+            idle: IdleModes::default(),
             has_alt_screen: false,
         }
     }

@@ -18,6 +18,9 @@ impl Term {
 
     /// Moves to the stop `n` stops ahead, or to the right edge or margin.
     pub(super) fn tab_forward(&mut self, n: u16) {
+        if self.is_at_edge() {
+            return; // the next character still goes to the next row
+        }
         let last = match self.text.columns {
             Some(columns) if self.cursor_in_row() <= columns.right => columns.right,
             _ => self.n_cols() - 1,

@@ -359,6 +359,7 @@ impl Term {
             is_application_cursor: screen.application_cursor(),
             is_application_keypad: screen.application_keypad(),
             is_newline: self.text.is_newline,
+            is_backspace_bs: self.private.is_backspace_bs,
             is_bracketed_paste: screen.bracketed_paste(),
             is_focus_reported: self.private.is_focus_reported,
             is_alternate_scroll: self.private.is_alternate_scroll,
@@ -410,7 +411,9 @@ impl Term {
         if self.is_alt_screen() {
             self.process(b"\x1b[?1049l");
         }
-        self.process(b"\x1b[?9;1000;1002;1003;1005;1006;1004;2026;1l\x1b[?25h\x1b[>4m\x1b[!p\x1b[0 q");
+        self.process(
+            b"\x1b[?9;1000;1002;1003;1005;1006;1004;2026;67;1l\x1b[?25h\x1b[>4m\x1b[64;1\"p\x1b[0 q",
+        );
     }
 }
 

@@ -30,6 +30,9 @@ impl Term {
         if has_control {
             return false;
         }
+        if memchr::memchr(b'\t', text).is_some() && self.tabs_at_edge(before, text) {
+            return false;
+        }
         if text.is_ascii() {
             self.note_last(text);
             return true;
@@ -43,6 +46,24 @@ impl Term {
             self.note_last(whole);
         }
         is_simple
+    }
+
+    /// Whether a tab in `text` may find the cursor behind the last column, where the parser would put it onto
+    /// that. Each byte counts as a column, so that it is not missed.
+    fn tabs_at_edge(&mut self, before: &mut &[u8], text: &[u8]) -> bool {
+        self.feed(std::mem::take(before));
+        let n_cols = usize::from(self.n_cols());
+        let mut col = usize::from(self.cursor_position().1);
+        for byte in text {
+            match byte {
+                b'\r' => col = 0,
+                b'\t' if col >= n_cols => return true,
+                b'\t' => col += 8 - col % 8,
+                b' '.. => col += 1,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Whether a wide character in `text` meets a row with one column left.
@@ -243,6 +264,15 @@ impl Term {
                 self.flush_into(out);
                 self.back(1);
                 out.last = None;
+            }
+            b'\t' if self.column(out) >= self.n_cols() => {
+                // Text goes on behind it as if it were not there, or it goes on itself (41).
+                if self.text.is_tab_wrapping {
+                    self.flush_into(out);
+                    self.line_feed();
+                    self.carriage_return();
+                    self.tab_forward(1);
+                }
             }
             b'\t' if self.text.tab_stops.is_some() => {
                 self.flush_into(out);

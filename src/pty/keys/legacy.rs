@@ -24,7 +24,7 @@ pub(super) fn encode(event: &KeyEvent, modes: &InputModes) -> Vec<u8> {
         Key::Tab if mods.is_shift => after_alt(mods, b"\x1b[Z"),
         Key::BackTab => after_alt(mods, b"\x1b[Z"),
         Key::Tab => after_alt(mods, b"\t"),
-        Key::Backspace if mods.is_ctrl => after_alt(mods, b"\x08"),
+        Key::Backspace if mods.is_ctrl != modes.is_backspace_bs => after_alt(mods, b"\x08"),
         Key::Backspace => after_alt(mods, b"\x7f"),
         Key::Esc => after_alt(mods, b"\x1b"),
         other => form(other).map(|form| function_key(form, mods, modes)).unwrap_or_default(),

@@ -70,6 +70,12 @@ fn enter_sends_a_line_feed_too_in_newline_mode() {
 }
 
 #[test]
+fn backspace_and_its_control_form_swap_where_that_was_asked_for() {
+    let modes = InputModes { is_backspace_bs: true, ..InputModes::default() };
+    check(&modes, &[("Backspace", "\x08"), ("C-Backspace", "\x7f"), ("A-Backspace", "\x1b\x08")]);
+}
+
+#[test]
 fn legacy_keys_are_xterms() {
     check(
         &InputModes::default(),

@@ -104,6 +104,29 @@ fn protected_characters_survive_selective_erasing_only() {
 }
 
 #[test]
+fn a_guarded_area_survives_all_erasing_but_that_of_rectangles() {
+    let guarded =
+        |output: &str, rows: &str, cursor| check(&format!("ab\x1bVcd\x1bWef\x1b[1;2H{output}"), rows, cursor);
+    guarded("\x1b[J", "a cd", (1, 2));
+    guarded("\x1b[1J", "  cdef", (1, 2));
+    guarded("\x1b[2J", "  cd", (1, 2));
+    guarded("\x1b[K", "a cd", (1, 2));
+    guarded("\x1b[2K", "  cd", (1, 2));
+    guarded("\x1b[4X", "a cd f", (1, 2));
+    guarded("\x1b[X", "a cdef", (1, 2));
+    guarded("\x1b[?2J", "  cd", (1, 2));
+    guarded("\x1b[1;1;1;3${", "   def", (1, 2));
+    guarded("\x1b[1;1;1;3$z", "   def", (1, 2));
+    guarded("\x1b[P", "acdef", (1, 2));
+    // The protection of DECSCA takes its place, and resets end both.
+    guarded("\x1b[\"q\x1b[K", "a", (1, 2));
+    guarded("\x1b[!p\x1b[K", "a", (1, 2));
+    check("\x1bV\x1b[!pab\r\x1b[K", "", (1, 1));
+    check("\x1bVab\r\x1b[44m\x1b[2K\x1b[3X", "ab", (1, 1));
+    check("\x1bV0123456789\x1b[2Kb", "0123456789/b", (2, 2));
+}
+
+#[test]
 fn the_sum_of_an_area_is_told() {
     let told = |output: &str| {
         let mut term = Term::new(TermSize::clamped(6, 10), TermConfig::default());

@@ -60,6 +60,7 @@ fn the_cursor_stops_at_the_margins() {
         ("\x1b[?6h\x1b[2;4r", (2, 3)),
         ("\x1b[?45h\x1b[2;3H\x08", (1, 6)),
         ("\x1b[?45h\x1b[2;1H\x08", (1, 6)),
+        ("\x1b[?1045h\x1b[2;1H\x08", (1, 6)),
         ("\x1b[2;2H\x1b[5;5s", (2, 2)),
         ("\x1b[2;3H\x1b6", (2, 3)),
         ("\x1b[2;7H\x1b9", (2, 8)),
@@ -67,6 +68,11 @@ fn the_cursor_stops_at_the_margins() {
     ] {
         between(output, "", cursor);
     }
+    between("\x1b[2;3H1234\t", "/  1234", (2, 6));
+    between("\x1b[2;3H1234\t5", "/  1234/  5", (3, 4));
+    between("\x1b[?41h\x1b[2;3H1234\t5", "/  1234/     5", (3, 6));
+    // What scrolls is decided where the cursor was before it went back.
+    between("\x1b[5;3Hx\x1b[6;8H\x1bE", "////  x", (6, 3));
 }
 
 #[test]

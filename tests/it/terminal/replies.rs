@@ -24,7 +24,7 @@ fn identity() {
     let version = concat!("\x1bP>|orca ", env!("CARGO_PKG_VERSION"), "\x1b\\");
     check("\x1b[c", "\x1b[?62;22;52c");
     check("\x1bZ", "\x1b[?62;22;52c");
-    check("\x1b[>c", "\x1b[>41;100;0c");
+    check("\x1b[>c", "\x1b[>41;388;0c");
     check("\x1b[=c", "\x1bP!|00000000\x1b\\");
     check("\x1b[>q", version);
     check("\x1b[>0q", version);
@@ -65,6 +65,33 @@ fn modes_and_keyboard() {
 }
 
 #[test]
+fn modes_of_old_terminals_are_kept_and_told() {
+    for mode in ["2", "12", "?4", "?18", "?19", "?35", "?40", "?41", "?42", "?67", "?1045"] {
+        check(
+            &format!("\x1b[{mode}$p\x1b[{mode}h\x1b[{mode}$p\x1b[{mode}l\x1b[{mode}$p"),
+            &format!("\x1b[{mode};2$y\x1b[{mode};1$y\x1b[{mode};2$y"),
+        );
+    }
+    // Columns change their number where that is allowed only.
+    check("\x1b[?3h\x1b[?3$p\x1b[?40h\x1b[?3h\x1b[?3$p", "\x1b[?3;2$y\x1b[?3;1$y");
+    check("\x1b[?4;42h\x1bc\x1b[?4$p\x1b[?42$p", "\x1b[?4;2$y\x1b[?42;2$y");
+    check("\x1b[?4h\x1b[?4s\x1b[?4l\x1b[?4r\x1b[?4$p", "\x1b[?4;1$y");
+}
+
+#[test]
+fn the_conformance_level_says_what_there_is() {
+    check("\x1bP$q\"p\x1b\\", "\x1bP1$r64;1\"p\x1b\\");
+    check(
+        "\x1b[65;1\"p\x1bP$q\"p\x1b\\\x1b[61\"p\x1bP$q\"p\x1b\\",
+        "\x1bP1$r65;1\"p\x1b\\\x1bP1$r61\"p\x1b\\",
+    );
+    check("\x1b[62\"p\x1b[4$p\x1b[?7$p\x1b[63\"p\x1b[4$p", "\x1b[4;2$y");
+    check("\x1b[63\"p\x1b[?69h\x1b[?69$p\x1b[64\"p\x1b[?69h\x1b[?69$p", "\x1b[?69;0$y\x1b[?69;1$y");
+    check("\x1b[?95h\x1b[?95$p\x1b[65\"p\x1b[?95h\x1b[?95$p", "\x1b[?95;0$y\x1b[?95;1$y");
+    check("\x1b[?6h\x1b[66\"p\x1b[?6$p\x1b[64\"p\x1b[?6$p", "\x1b[?6;1$y\x1b[?6;2$y");
+}
+
+#[test]
 fn sizes_and_titles() {
     check("\x1b[14t\x1b[16t\x1b[18t\x1b[19t", "\x1b[4;432;720t\x1b[6;18;9t\x1b[8;24;80t\x1b[9;24;80t");
     check("\x1b[?2048h", "\x1b[48;24;80;432;720t");
@@ -90,6 +117,27 @@ fn colours() {
         "\x1b]11;rgb:1212/3434/5656\x07\x1b]11;rgb:0000/0000/0000\x07",
     );
     check("\x1b]10;?;?\x07", "\x1b]10;rgb:e5e5/e5e5/e5e5\x07\x1b]11;rgb:0000/0000/0000\x07");
+    check(
+        "\x1b]17;?\x07\x1b]12;#102030\x07\x1b]18;?\x07",
+        "\x1b]17;rgb:e5e5/e5e5/e5e5\x07\x1b]18;rgb:1010/2020/3030\x07",
+    );
+    check(
+        "\x1b]19;#102030\x07\x1b]19;?;?\x07\x1b]119\x07\x1b]19;?\x07",
+        "\x1b]19;rgb:1010/2020/3030\x07\x1b]19;rgb:0000/0000/0000\x07",
+    );
+    // The special colours have numbers of their own, and others behind those of the palette.
+    check(
+        "\x1b]5;1;#102030\x07\x1b]4;257;?\x07\x1b]5;1;?\x07",
+        "\x1b]4;257;rgb:1010/2020/3030\x07\x1b]5;1;rgb:1010/2020/3030\x07",
+    );
+    check(
+        "\x1b]5;0;#102030;4;#102030\x07\x1b]105;0\x07\x1b]104\x07\x1b]5;0;?;4;?;5;?\x07",
+        "\x1b]5;0;rgb:e5e5/e5e5/e5e5\x07\x1b]5;4;rgb:e5e5/e5e5/e5e5\x07",
+    );
+    check(
+        "\x1b]4;256;#102030;261;#102030\x07\x1b]104;256\x07\x1b]4;256;?;261;?\x07",
+        "\x1b]4;256;rgb:e5e5/e5e5/e5e5\x07",
+    );
     check("\x1b[?996n", "\x1b[?997;1n");
     let mut term = term();
     term.process(b"\x1b[?2031h");
@@ -108,6 +156,8 @@ fn settings_and_capabilities() {
     check("\x1b[2;5r\x1bP$qr\x1b\\", "\x1bP1$r2;5r\x1b\\");
     check("\x1b[4 q\x1bP$q q\x1b\\", "\x1bP1$r4 q\x1b\\");
     check("\x1bP$qz\x1b\\", "\x1bP0$r\x1b\\");
+    check("\x1bP$q$}\x1b\\\x1bP$q$~\x1b\\", "\x1bP1$r0$}\x1b\\\x1bP1$r0$~\x1b\\");
+    check("\x1b[2*x\x1bP$q*x\x1b\\", "\x1bP1$r2*x\x1b\\");
     check("\x1bP+q4D73\x1b\\", "\x1bP1+r4D73=1B5D35323B25703125733B257032257307\x1b\\");
     check("\x1bP+q544E;7a7a\x1b\\", "\x1bP1+r544E=787465726D2D323536636F6C6F72\x1b\\\x1bP0+r7a7a\x1b\\");
 }

@@ -211,6 +211,15 @@ fn tabs_stop_where_they_are_set() {
     check("\x1b[9G\x1b[Z*", "*", (1, 2));
     check("\x1b[4G\x1bH\x1bc\t*", "        *", (1, 10));
     check("\x1b[4G\x1bH\x1b[!p\r\t*", "   *", (1, 5));
+    check("\x1b[3g\x1b[?5W\t*", "        *", (1, 10));
+    // Behind a full row a tab goes nowhere, unless it was asked to go on (41).
+    check("0123456789\t*", "0123456789/*", (2, 2));
+    check("\r0123456789\x1b[I*", "0123456789/*", (2, 2));
+    check("01234567\t\t*", "01234567 *", (1, 10));
+    check("日本語日本\t*", "日本語日本/*", (2, 2));
+    check("\x1b[?41h0123456789\t*", "0123456789/        *", (2, 10));
+    check("\x1b[?41;7l0123456789\t*", "012345678*", (1, 10));
+    check("\x1b[?41h\x1b[6H0123456789\t*", "////0123456789/        *", (6, 10));
 }
 
 #[test]
@@ -261,6 +270,16 @@ fn going_back_wraps_where_that_was_asked_for() {
     check("\x1b[?45h\x1b[2;5r\x1b[2H\x08*", "////         *", (5, 10));
     check("\x1b[?45h\x1b[H\x1b[25j*", "///     *", (4, 7));
     check("\x1b[?45h\x1b[!p\x1b[2H\x08*", "/*", (2, 2));
+    check("\x1b[?1045h\x1b[2;5r\x1b[2H\x08*", "////         *", (5, 10));
+}
+
+#[test]
+fn a_change_of_columns_clears_the_screen_where_it_is_allowed() {
+    on_full("\x1b[2;4r\x1b[3;3H\x1b[?3h*", "aaaa/bbbb/cc*c/dddd/eeee/ffff", (3, 4));
+    on_full("\x1b[?40h\x1b[2;4r\x1b[3;3H\x1b[?3h*", "*", (1, 2));
+    on_full("\x1b[?40h\x1b[3;3H\x1b[?3l*", "*", (1, 2));
+    on_full("\x1b[?40h\x1b[2;4r\x1b[?3h\x1b[6;1H\n*", "////*".replace("////", "/////").as_str(), (6, 2));
+    on_full("\x1b[65\"p\x1b[?40;95h\x1b[3;3H\x1b[?3h*", "*aaa/bbbb/cccc/dddd/eeee/ffff", (1, 2));
 }
 
 #[test]

@@ -99,12 +99,11 @@ impl<W: Write> Watched<W> {
     }
 
     fn note<T>(&mut self, done: std::io::Result<T>) -> std::io::Result<T> {
-        done.map_err(|error| {
+        done.inspect_err(|error| {
             let kind = error.kind();
             if kind != std::io::ErrorKind::BrokenPipe && kind != std::io::ErrorKind::Interrupted {
                 self.failed.get_or_insert_with(|| std::io::Error::new(kind, error.to_string()));
             }
-            error
         })
     }
 }

@@ -52,13 +52,13 @@ fn measure(n_runs: usize) -> Column {
     server.stop();
     column.push(("the same again", server.start()));
     server.kill();
-    let killed = SystemTime::now();
+    let copy = server.copy();
     column.push(("start after a kill", server.start()));
-    column.push(("its copy of the database is there", server.copied(killed)));
+    column.push(("its copy of the database is there", server.copied(copy)));
     server.kill();
-    let killed = SystemTime::now();
+    let copy = server.copy();
     column.push(("start after a kill at rest", server.start()));
-    server.copied(killed);
+    server.copied(copy);
     let mut client = Client::new(server.place(), Vec::new());
     column.push(("memory of the server", server.memory()));
     for (label, method, params) in calls() {
@@ -179,12 +179,16 @@ impl Server {
         }
     }
 
-    /// How long it takes until the server has made its copy of the database, and rests.
-    fn copied(&self, since: SystemTime) -> String {
+    /// When the copy of the database was made; None where there is none.
+    fn copy(&self) -> Option<SystemTime> {
+        let path = self.dir.store().with_extension("redb.last-good");
+        std::fs::metadata(path).and_then(|meta| meta.modified()).ok()
+    }
+
+    /// How long it takes until there is another copy than `earlier`; then the server rests.
+    fn copied(&self, earlier: Option<SystemTime>) -> String {
         let began = Instant::now();
-        let copy = self.dir.store().with_extension("redb.last-good");
-        let made = || std::fs::metadata(&copy).and_then(|meta| meta.modified()).ok();
-        while made().is_none_or(|made| made < since) {
+        while self.copy() == earlier {
             std::thread::sleep(Duration::from_millis(20));
         }
         let took = ms(began);

@@ -111,15 +111,15 @@ fn fill_up(sandbox: &Sandbox, words: &[&str]) -> (u64, Option<i32>, serde_json::
     let is_up = || sandbox.envelope(&["status"])["result"]["runtime"]["reachable"] == true;
     until(|| is_up().then_some(()), || sandbox.log());
     let mut n_promised = 0;
-    loop {
+    let refused = loop {
         let output = sandbox.command(words).env("ORCA_NO_AUTOSTART", "1").output().unwrap();
         if !output.status.success() {
-            server.wait().unwrap();
-            let envelope = serde_json::from_slice(&output.stdout).unwrap();
-            return (n_promised, output.status.code(), envelope);
+            break output;
         }
         n_promised += 1;
-    }
+    };
+    server.wait().unwrap();
+    (n_promised, refused.status.code(), serde_json::from_slice(&refused.stdout).unwrap())
 }
 
 #[test]

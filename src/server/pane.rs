@@ -147,18 +147,33 @@ pub struct Inner {
     pub source: Source,
     /// How often the agent began to work.
     pub n_turns: u64,
+    /// The engine does not know of all that was seen.
+    pub has_news: bool,
     pub end: Option<ChildEnd>,
     /// The end is recorded and the holder was let go.
     pub is_let_go: bool,
 }
 
 impl Inner {
+    /// The agent works: a turn began, unless it did so already.
+    fn works(&mut self) {
+        if self.state != AgentState::Working {
+            self.state = AgentState::Working;
+            self.n_turns += 1;
+            self.has_news = true;
+        }
+    }
+
     /// Takes in what a program says of itself. True when its state may have changed by that.
     pub fn hear(&mut self, event: &TermEvent) -> bool {
         match event {
             TermEvent::Status(said) => {
                 let (kind, app) = (said.kind.as_deref(), said.app.as_deref());
                 self.program = ProgramStatus::from_fields(&said.state, kind, app, said.message.as_deref());
+                // A short turn may be over before anybody looks.
+                if self.program.as_ref().is_some_and(|program| program.state == Some(AgentState::Working)) {
+                    self.works();
+                }
                 true
             }
             TermEvent::Progress { state, .. } => {
@@ -286,6 +301,7 @@ impl Pane {
             state: AgentState::Unknown,
             source: Source::Nothing,
             n_turns: 0,
+            has_news: false,
             is_let_go: parts.end.is_some(),
             end: parts.end,
         };
@@ -556,8 +572,8 @@ impl Pane {
         inner.term.is_alt_screen().then(|| page_of(&inner.term, &all))
     }
 
-    /// Looks at the program's state with what is known now. True when that changed the live row.
-    pub fn look(&self, inner: &mut Inner) -> bool {
+    /// Looks at the program's state with what is known now.
+    pub fn look(&self, inner: &mut Inner) {
         self.look_at_guest(inner);
         let preset = self.preset();
         let screen = inner.term.screen_text();
@@ -582,8 +598,8 @@ impl Pane {
         if inner.live.activity != activity {
             inner.live.activity_since = Clock::System.now();
         }
-        if found.state == AgentState::Working && inner.state != AgentState::Working {
-            inner.n_turns += 1;
+        if found.state == AgentState::Working {
+            inner.works();
         }
         inner.state = found.state;
         inner.source = found.source;
@@ -592,7 +608,7 @@ impl Pane {
         inner.live.activity_detail = detail;
         inner.live.title = title;
         inner.live.last_output_at = inner.last_output_at;
-        is_new
+        inner.has_news |= is_new;
     }
 
     /// Whether the agent takes a prompt now; None where its preset cannot tell.

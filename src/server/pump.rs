@@ -312,14 +312,16 @@ impl Pump {
             self.look_due = None;
             self.looked_at = now;
             let mut inner = self.pane.inner();
-            let is_new = self.pane.look(&mut inner);
-            drop(inner);
-            self.pane.tell_changed();
+            self.pane.look(&mut inner);
             let news = Command::LiveChanged { terminal: self.pane.id.clone() };
-            if is_new && self.inbox.try_send(news).is_err() {
+            if inner.has_news && self.inbox.try_send(news).is_err() {
                 // The engine is busy; the state is told a little later.
                 self.look_due = Some(now + LOOK_EVERY);
+            } else {
+                inner.has_news = false;
             }
+            drop(inner);
+            self.pane.tell_changed();
             self.look_for_rest();
         }
         if self.rest.due.is_some_and(|due| due <= now) {

@@ -98,23 +98,27 @@ fn calls() -> Vec<(&'static str, &'static str, Value)> {
 fn time(client: &mut Client, label: &str, method: &str, params: &Value) -> String {
     let mut took = Vec::new();
     for n in 0..N_CALLS {
-        let id = format!("{label}-{n}");
-        let request = Request {
-            request_id: Some(id.clone()),
-            id,
-            method: method.to_owned(),
-            params: params.clone(),
-            origin: Origin::default(),
-            contract: CONTRACT_VERSION,
-            version: String::from("bench"),
-        };
-        let began = Instant::now();
-        let response = client.call(&request, &mut |_| {}).unwrap();
-        took.push(began.elapsed());
-        assert!(response.ok, "{method}: {:?}", response.error);
+        took.push(ask(client, format!("{label}-{n}"), method, params));
     }
     took.sort_unstable();
     format!("{:.2} ms", took[took.len() / 2].as_secs_f64() * 1_000.0)
+}
+
+/// One call; gives how long it took.
+fn ask(client: &mut Client, id: String, method: &str, params: &Value) -> Duration {
+    let request = Request {
+        request_id: Some(id.clone()),
+        id,
+        method: method.to_owned(),
+        params: params.clone(),
+        origin: Origin::default(),
+        contract: CONTRACT_VERSION,
+        version: String::from("bench"),
+    };
+    let began = Instant::now();
+    let response = client.call(&request, &mut |_| {}).unwrap();
+    assert!(response.ok, "{method}: {:?}", response.error);
+    began.elapsed()
 }
 
 fn ms(began: Instant) -> String {
@@ -223,7 +227,7 @@ impl Server {
                 if std::mem::take(&mut is_first) {
                     // Its change comes behind the snapshot.
                     let params = json!({ "run": history::run_id(5), "spec": "behind" });
-                    time(&mut client, "behind", "orchestration.taskCreate", &params);
+                    ask(&mut client, String::from("behind"), "orchestration.taskCreate", &params);
                 }
                 if change.rows.len() < 10 && !change.events.is_empty() {
                     return format!("{} / {n_rows} rows", ms(began));

@@ -4,8 +4,8 @@ use super::StoreError;
 use super::tx::Tx;
 
 /// The version this program writes. 2: messages are found by type, dispatches by being active. 3: messages
-/// are found by their thread.
-pub(super) const CURRENT: u64 = 3;
+/// are found by their thread. 4: unread ones by their attempt.
+pub(super) const CURRENT: u64 = 4;
 
 /// Brings an older file forward; refuses a newer one before anything is touched.
 pub(super) fn run(tx: &mut Tx) -> Result<(), StoreError> {

@@ -151,7 +151,7 @@ rows! {
         entries
     };
     // `box` <mailbox>: by sequence. `unread` <mailbox>: the unread ones, by sequence. `unread_type`
-    // <mailbox> <type>: the same. `all`. `dispatch`. `thread`.
+    // <mailbox> <type>: the same. `all`. `dispatch`, `unread_dispatch`: about an attempt. `thread`.
     Message, "message", "message_index", row => row.id.to_string(), {
         let order = format!("{:020}", row.sequence);
         let mut entries = vec![
@@ -164,6 +164,9 @@ rows! {
         }
         if let Some(dispatch) = &row.dispatch_id {
             entries.push(entry("dispatch", dispatch.as_str(), order.clone()));
+            if !row.is_read {
+                entries.push(entry("unread_dispatch", dispatch.as_str(), order.clone()));
+            }
         }
         if let Some(thread) = &row.thread_id {
             entries.push(entry("thread", thread.as_str(), order));

@@ -140,3 +140,20 @@ fn refs_are_searched_and_a_base_is_checked() {
         (&"develop".into(), &"active".into(), &"repo".into())
     );
 }
+
+#[test]
+fn a_worktree_tells_of_mail_from_its_attempts_until_it_is_taken() {
+    let sandbox = Sandbox::with_repo();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "mail"]);
+    sandbox.ask(&["orchestration", "worker-start", "--spec", "work", "--agent", "quiet"]);
+    let has_unread = || sandbox.ask(&["worktree", "ps"])["worktrees"][0]["unread"].clone();
+    assert_eq!(has_unread(), false);
+    let worker = sandbox.ask(&["terminal", "list"])["terminals"][0]["handle"].as_str().unwrap().to_owned();
+    sandbox.ask(&["orchestration", "send", "--from", &worker, "--subject", "half way"]);
+    assert_eq!(has_unread(), true);
+    let batch = sandbox.ask(&["orchestration", "check"]);
+    assert_eq!((&batch["count"], &has_unread()), (&1.into(), &true.into()), "{batch}");
+    let delivery = batch["deliveryId"].as_str().unwrap();
+    sandbox.ask(&["orchestration", "check", "--ack", delivery]);
+    assert_eq!(has_unread(), false);
+}

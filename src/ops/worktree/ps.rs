@@ -14,6 +14,7 @@ use crate::ops::error::{OpError, limit_of};
 use crate::ops::{reply, terminal};
 use crate::proto::row::WorktreeRow;
 use crate::proto::worktree::{AgentSummary, Summaries, Summary, WorktreePs};
+use std::collections::BTreeSet;
 
 /// Lines and characters of a preview.
 const PREVIEW_LINES: usize = 5;
@@ -30,14 +31,16 @@ pub fn ps(cx: &mut Cx<'_>, call: WorktreePs) -> Result<Answer, OpError> {
         Rows::Ask(answer) => return Ok(answer),
         Rows::Seen(rows) => rows,
     };
+    let unread = with_unread(cx)?;
     let mut worktrees = Vec::with_capacity(rows.len());
     for row in rows {
-        worktrees.push(summary(cx, row)?);
+        let has_unread = unread.contains(&row.id);
+        worktrees.push(summary(cx, row, has_unread)?);
     }
     reply(&Summaries { truncated: worktrees.len() < total_count, total_count, worktrees })
 }
 
-fn summary(cx: &Cx<'_>, worktree: WorktreeRow) -> Result<Summary, OpError> {
+fn summary(cx: &Cx<'_>, worktree: WorktreeRow, unread: bool) -> Result<Summary, OpError> {
     let terminals = terminal::alive_in(cx, &worktree.id)?;
     let live: Vec<(&Terminal, LiveFacts)> = terminals
         .iter()
@@ -61,7 +64,7 @@ fn summary(cx: &Cx<'_>, worktree: WorktreeRow) -> Result<Summary, OpError> {
         last_output_at: newest.and_then(|(_, facts)| facts.last_output_at),
         preview: text::cut_chars(&lines.join("\n"), PREVIEW_CHARS),
         is_active: !terminals.is_empty(),
-        unread: has_unread(cx, &worktree.id)?,
+        unread,
         agents,
         worktree,
     })
@@ -111,14 +114,24 @@ fn agent(cx: &Cx<'_>, terminal: &Terminal, live: &LiveFacts) -> Result<AgentSumm
     })
 }
 
-/// Whether an attempt that works there sent mail which nobody has taken.
-fn has_unread(cx: &Cx<'_>, worktree: &str) -> Result<bool, OpError> {
-    for terminal in cx.tx.list::<Terminal>("worktree", worktree, usize::MAX)? {
-        let Some(dispatch) = &terminal.dispatch_id else { continue };
-        let mail = cx.tx.list::<Message>("dispatch", dispatch.as_str(), usize::MAX)?;
-        if mail.iter().any(|message| !message.is_read && message.from_handle == terminal.id.as_str()) {
-            return Ok(true);
+/// The worktrees in which an attempt sent mail that nobody has taken: from unread mail, not from everything
+/// that ever ran there.
+fn with_unread(cx: &Cx<'_>) -> Result<BTreeSet<String>, OpError> {
+    let mut places = BTreeSet::new();
+    let mut below = String::from("\u{10ffff}");
+    while let Some(id) = cx.tx.value_below::<Message>("unread_dispatch", "", &below)? {
+        let dispatch = cx.tx.get::<Dispatch>(&id)?;
+        if let Some(handle) = dispatch.and_then(|dispatch| dispatch.assignee_handle)
+            && let Some(terminal) = cx.tx.get::<Terminal>(handle.as_str())?
+            && let Some(worktree) = terminal.worktree_id
+        {
+            let sender = format!("dispatch:{id}");
+            let unread = cx.tx.list::<Message>("unread_dispatch", &id, usize::MAX)?;
+            if unread.iter().any(|message| message.from_handle == sender) {
+                places.insert(worktree);
+            }
         }
+        below = id;
     }
-    Ok(false)
+    Ok(places)
 }

@@ -24,6 +24,7 @@ pub mod keys;
 pub mod link;
 pub mod modes;
 mod osc;
+mod overdraw;
 pub mod page;
 mod pen;
 mod pending;

@@ -97,22 +97,9 @@ impl Term {
 
     /// The text of the visible rows: tags removed, clusters in full, blanks at the end cut.
     pub fn screen_text(&self) -> Vec<String> {
-        (0..self.n_rows()).map(|row| self.row_text(row)).collect()
-    }
-
-    /// The text of one visible row, blanks at the end cut.
-    pub fn row_text(&self, row: u16) -> String {
-        let screen = self.parser.screen();
-        let mut text = String::new();
-        for cell in (0..self.n_cols()).filter_map(|col| screen.cell(row, col)) {
-            if cell.has_contents() {
-                text.push_str(&self.clusters.expand(cell.contents()));
-            } else if !cell.is_wide_continuation() {
-                text.push(' ');
-            }
-        }
-        text.truncate(text.trim_end_matches(' ').len());
-        text
+        // By rows: the parser counts them anew for each cell that it is asked for.
+        let rows = self.parser.screen().rows(0, self.n_cols());
+        rows.map(|row| self.clusters.expand(&row).trim_end_matches(' ').to_owned()).collect()
     }
 
     /// Whether a cell with the filler in it does what that is for.

@@ -25,6 +25,7 @@ mod level;
 pub mod link;
 pub mod modes;
 mod osc;
+mod overdraw;
 pub mod page;
 mod pen;
 mod pending;

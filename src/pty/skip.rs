@@ -13,6 +13,8 @@ use std::ops::Range;
 
 /// Shorter pieces are drawn: what is saved must be more than what scrolling the screen away costs.
 const MIN_BYTES: usize = 16 << 10;
+/// So much is drawn at least before looking for lines to skip again.
+const MIN_DRAWN: usize = 1 << 10;
 const ESC: u8 = 0x1b;
 
 /// Whether looking for lines to skip may pay.
@@ -20,11 +22,27 @@ pub(super) fn is_long(bytes: &[u8]) -> bool {
     bytes.len() >= MIN_BYTES
 }
 
+/// Where looking may pay again, behind something at `from` that must be drawn: behind a line, or in front
+/// of a sequence that may begin a row.
+pub(super) fn next_try(bytes: &[u8], from: usize) -> usize {
+    let after = bytes.get(from + MIN_DRAWN..).unwrap_or_default();
+    let begins_row = |at: usize| {
+        let body = after.get(at + 2..).unwrap_or_default();
+        let last = body.iter().find(|byte| !matches!(byte, b'0'..=b'9' | b';' | b'?'));
+        after.get(at + 1) == Some(&b'[') && matches!(last, Some(b'H' | b'h' | b'l'))
+    };
+    let ends = memchr::memchr2_iter(b'\n', ESC, after).find_map(|at| match after.get(at) {
+        Some(b'\n') => Some(at + 1),
+        _ => begins_row(at).then_some(at),
+    });
+    ends.map_or(bytes.len(), |at| from + MIN_DRAWN + at)
+}
+
 impl Term {
-    /// Takes as much as it can off the front of `bytes`. Gives how many bytes that was; the rest is
+    /// Takes lines off the front of `bytes` where that pays. Gives how many bytes that was; the rest is
     /// to be handled as usual.
     pub(super) fn skip_lines(&mut self, bytes: &[u8]) -> usize {
-        if !self.may_skip() {
+        if self.is_alt_screen() || !self.is_plain_text() {
             return 0;
         }
         // The first line goes on in a row of which nothing is known.
@@ -34,36 +52,40 @@ impl Term {
         // Down to the bottom row first, where each line scrolls.
         let n_head = if self.cursor_position().0 == bottom { 0 } else { n_rows };
         if lines.len() < n_head + 3 * n_rows {
-            return 0;
+            // They need not be looked at again.
+            return self.draw(&bytes[..lines.last().map_or(0, |line| line.end)], 0);
         }
         let (drawn_first, rest) = lines.split_at(n_head);
         let (skipped, shown) = rest.split_at(rest.len() - (n_rows - 1));
         let head = drawn_first.last().map_or(first + 1, |line| line.end);
-        let n_used = self.run(&bytes[..head], 0);
-        if n_used < head || !self.may_skip() || self.cursor_position() != (bottom, 0) {
+        let n_used = self.draw(&bytes[..head], 0);
+        let may_skip = !self.is_alt_screen() && self.is_plain_text();
+        if n_used < head || !may_skip || self.cursor_position() != (bottom, 0) {
             return n_used;
         }
         self.feed("\n".repeat(n_rows - 1).as_bytes());
         self.archive_scrolled();
         for line in skipped {
             // It is ASCII, as was looked at above; the line's end is no part of it.
-            let line = std::str::from_utf8(&bytes[line.start..line.end - 2]).unwrap_or_default();
+            let line = std::str::from_utf8(&bytes[line.clone()]).unwrap_or_default();
+            let line = line.trim_end_matches(['\r', '\n']);
             self.history.push_line_alone(line, &self.styles, &self.clusters);
         }
         self.feed(b"\x1b[H");
         let tail = skipped.last().map_or(head, |line| line.end);
         let end = shown.last().map_or(tail, |line| line.end);
-        tail + self.run(&bytes[tail..end], 0)
+        tail + self.draw(&bytes[tail..end], 0)
     }
 
-    /// Whether lines scroll off the top of the main screen and leave rows in the default look.
-    fn may_skip(&self) -> bool {
-        !self.is_alt_screen()
-            && self.margins == Margins::whole(self.n_rows())
+    /// Whether text goes on in the default look, and lines scroll off the top of the screen and leave rows in
+    /// that look.
+    pub(super) fn is_plain_text(&self) -> bool {
+        self.margins == Margins::whole(self.n_rows())
             && !self.is_origin
             && self.pen == Pen::default()
             && self.tag.is_empty()
             && !self.is_after_joiner
+            && !self.is_kept_apart
             && !self.text.needs_care()
             && is_plain(self.parser.screen())
     }
@@ -92,6 +114,10 @@ fn whole_lines(bytes: &[u8], from: usize, width: usize) -> Vec<Range<usize>> {
 /// default look, with no sequences but colours and styles that the parser knows.
 fn is_simple(line: &[u8], width: usize) -> bool {
     let Some((b'\r', mut rest)) = line.split_last() else { return false };
+    // A file that has them itself shows as many in front of each line feed.
+    while let Some((b'\r', before)) = rest.split_last() {
+        rest = before;
+    }
     let (mut n_cols, mut pen, mut style) = (0, Pen::default(), Style::default());
     while !rest.is_empty() {
         let n_text = memchr::memchr(ESC, rest).unwrap_or(rest.len());

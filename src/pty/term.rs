@@ -165,7 +165,25 @@ impl Term {
     /// Handles as much of `bytes` as can be judged; returns how much that is. The first `n_checked`
     /// bytes of a sequence at the start were searched for its end before.
     pub(super) fn run(&mut self, bytes: &[u8], n_checked: usize) -> usize {
-        let mut at = if skip::is_long(bytes) { self.skip_lines(bytes) } else { 0 };
+        let mut at = 0;
+        if skip::is_long(bytes) {
+            self.damage.touch_all(self.generation);
+        }
+        while skip::is_long(&bytes[at..]) {
+            at += self.skip_lines(&bytes[at..]);
+            at += self.skip_rows(&bytes[at..]);
+            let end = skip::next_try(bytes, at);
+            at += self.draw(&bytes[at..end], if at == 0 { n_checked } else { 0 });
+            if at < end {
+                break;
+            }
+        }
+        at + self.draw(&bytes[at..], if at == 0 { n_checked } else { 0 })
+    }
+
+    /// The same, of bytes that are all to be drawn.
+    pub(super) fn draw(&mut self, bytes: &[u8], n_checked: usize) -> usize {
+        let mut at = 0;
         let mut segment = at; // start of what the parser has not been given yet
         while at < bytes.len() {
             let escape = memchr::memchr(ESC, &bytes[at..]).map_or(bytes.len(), |n| at + n);

@@ -1,5 +1,6 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
+use super::attention::Attention;
 use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
@@ -57,6 +58,7 @@ pub struct Terminals {
     n_scrollback_lines: usize,
     notices: Notices,
     host: Mutex<HostFacts>,
+    attention: Arc<Attention>,
 }
 
 impl std::fmt::Debug for Terminals {
@@ -89,6 +91,7 @@ impl Terminals {
             n_scrollback_lines,
             notices: tokio::sync::broadcast::channel(64).0,
             host: Mutex::new(HostFacts::default()),
+            attention: Arc::default(),
         }
     }
 
@@ -133,6 +136,7 @@ impl Terminals {
             journal: None,
             end: Some(end),
             wake,
+            attention: Arc::clone(&self.attention),
         }));
         pane.publish();
         Some(Arc::clone(lock(&self.panes).entry(terminal.clone()).or_insert(pane)))
@@ -186,6 +190,7 @@ impl Terminals {
             journal,
             end: None,
             wake,
+            attention: Arc::clone(&self.attention),
         }));
         if !answers.is_empty() {
             pane.push(Item::Bytes(answers));

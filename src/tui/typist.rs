@@ -10,8 +10,8 @@ use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::client::stream::Sender;
 use crate::proto::screen::ClientFrame;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Where keys go that mean nothing to the screen itself.
 #[derive(Debug, Clone)]
@@ -25,7 +25,8 @@ pub struct Straight {
 #[derive(Debug, Default)]
 pub struct Typist {
     desk: Mutex<Desk>,
-    is_echo_due: AtomicBool,
+    /// When a key went straight whose echo was not seen yet.
+    echo_due: Mutex<Option<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +43,7 @@ impl Typist {
         if let (Msg::Key(event), Some(straight)) = (msg, &desk.straight)
             && !straight.prefix.is_typed(event)
         {
-            self.is_echo_due.store(true, Ordering::Release);
+            *self.echo_due() = Some(Instant::now());
             let (terminal, event) = (straight.terminal.clone(), InputEvent::Key(*event));
             if straight.server.send(&ClientFrame::Input { terminal, event }) {
                 return true;
@@ -61,7 +62,16 @@ impl Typist {
 
     /// Whether a key went straight whose echo was not seen yet; once for each time.
     pub fn take_echo_due(&self) -> bool {
-        self.is_echo_due.swap(false, Ordering::AcqRel)
+        self.echo_due().take().is_some()
+    }
+
+    /// When the key was typed whose echo was not seen yet.
+    pub fn echo_due_since(&self) -> Option<Instant> {
+        *self.echo_due()
+    }
+
+    fn echo_due(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.echo_due.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -370,9 +370,25 @@ fn flood() -> impl Strategy<Value = Vec<u8>> {
         "\r\n",
         "日本 wide\r\n",
         "no return\n",
+        "two returns\r\r\n",
         "\x1b[7mx\r\n",
     ]);
     (vec(line, 1..5), 900usize..1_600).prop_map(|(lines, n)| lines.concat().repeat(n / lines.len()))
+}
+
+/// So many rows drawn one over the other that most of them are never seen.
+fn overdrawn() -> impl Strategy<Value = Vec<u8>> {
+    let row = bytes(&[
+        "\x1b[H\x1b[32mok\x1b[m\x1b[K\r\nbelow\x1b[K",
+        "\x1b[2;1Hfirst\x1b[K",
+        "\x1b[2H\x1b[K\x1b[1msecond\x1b[m",
+        "\x1b[3;1H\x1b[45m\x1b[K\x1b[m",
+        "\x1b[?2026h\x1b[99;1Hlast\x1b[K\x1b[?2026l",
+        "\x1b[4;1Hhalf",
+        "\x1b[2;2H日本\x1b[K",
+        "\x1b[?25l\x1b[1;1H\x1b[7mx\x1b[K",
+    ]);
+    (vec(row, 1..7), 1_000usize..1_600).prop_map(|(rows, n)| rows.concat().repeat(n / rows.len()))
 }
 
 /// One piece of output.
@@ -388,6 +404,7 @@ pub fn token() -> impl Strategy<Value = Vec<u8>> {
         8 => torn(),
         12 => redraw(),
         1 => flood(),
+        1 => overdrawn(),
         6 => vec(any::<u8>(), 0..6),
     ]
 }

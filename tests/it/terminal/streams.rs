@@ -405,6 +405,7 @@ fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_on
             format!("\x1b[1;31m{n}\x1b[0m \x1b[48;5;20m{}\x1b[m\x1b[7m  \x1b[m  \r\n", "y".repeat(n % 9))
         }
         50 => String::from("\r\n"),
+        40..45 => format!("{n} of a file with returns\r\r\n"),
         _ => format!("{n} {}\r\n", "x".repeat(n % 30)),
     };
     for (before, period) in [
@@ -431,20 +432,58 @@ fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_on
         }
         whole.process(flood.as_bytes());
         flood.as_bytes().chunks(1_000).for_each(|piece| pieces.process(piece));
-        for after in ["", "end\x1b[3b", "\x1b[32m\r\nmore\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"] {
-            for term in [&mut whole, &mut pieces] {
-                term.process(after.as_bytes());
-            }
-            assert_eq!(rows(&whole), rows(&pieces), "{before:?}");
-            assert_eq!(whole.cursor(), pieces.cursor(), "{before:?}");
-            assert_eq!(whole.history().numbers(), pieces.history().numbers(), "{before:?}");
-            for number in whole.history().numbers() {
-                assert_eq!(
-                    whole.history().runs(number),
-                    pieces.history().runs(number),
-                    "{before:?} {number}"
-                );
-            }
+        let after = ["", "end\x1b[3b", "\x1b[32m\r\nmore\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n"];
+        assert_same([whole, pieces], &after, before);
+    }
+}
+
+/// Both show and keep the same, now and behind each piece of what comes after.
+fn assert_same(mut terms: [Term; 2], after: &[&str], before: &str) {
+    for piece in after {
+        terms.iter_mut().for_each(|term| term.process(piece.as_bytes()));
+        let [one, other] = &terms;
+        assert_eq!(rows(one), rows(other), "{before:?}");
+        assert_eq!(one.cursor(), other.cursor(), "{before:?}");
+        assert_eq!(one.history().numbers(), other.history().numbers(), "{before:?}");
+        for number in one.history().numbers() {
+            assert_eq!(one.history().runs(number), other.history().runs(number), "{before:?} {number}");
         }
+    }
+}
+
+#[test]
+fn screens_drawn_one_over_the_other_give_the_last_one() {
+    let row = |n: usize, row: usize| match (n + row) % 23 {
+        1 => format!("\x1b[{row}H\x1b[K"),
+        2 => format!("\x1b[{row};1H\x1b[44m{n}\x1b[K\x1b[m"),
+        3 => format!("\x1b[{row};1H\x1b[K\x1b[1m{n} erased first\x1b[m"),
+        4 => format!("\x1b[?25l\x1b[{row};1H{n} without a cursor\x1b[K\x1b[?25h"),
+        5 => format!("\x1b[{row};1H{n} has more below\x1b[K\r\n{n} here\x1b[K"),
+        6 if n.is_multiple_of(5) => format!("\x1b[{row};1H{n} leaves the rest alone"),
+        7 if n.is_multiple_of(7) => format!("\x1b[{row};1Hwide 日本 {n}\x1b[K"),
+        8 if n.is_multiple_of(11) => format!("\x1b[{row};3H{n}\x1b[K"),
+        9 if n.is_multiple_of(13) => format!("\x1b[{row};1H{}\x1b[K", "to the edge and over it ".repeat(2)),
+        10 if n.is_multiple_of(9) => format!("\x1b[{row};1H\x1b[41mstays red {n}\x1b[K"),
+        _ => format!("\x1b[{row};1H\x1b[38;5;{}m{n} in row {row}\x1b[m\x1b[K", n % 200),
+    };
+    for (before, n_screens) in [
+        ("", 300),
+        ("\x1b[?1049h", 311),
+        ("wraps wraps wraps wraps wraps wraps wraps wraps wraps wraps", 307),
+        ("\x1b[2;6r\x1b[?6h", 300),
+        ("\x1b[4h", 300),
+        ("\x1b[9m", 300),
+        ("\x1b[?69h\x1b[3;20s", 300),
+    ] {
+        let drawn: String = (0..n_screens).flat_map(|n| (1..10).map(move |at| row(n, at))).collect();
+        let mut whole = Term::new(TermSize::clamped(9, 40), TermConfig::default());
+        let mut pieces = Term::new(TermSize::clamped(9, 40), TermConfig::default());
+        for term in [&mut whole, &mut pieces] {
+            term.process(before.as_bytes());
+        }
+        drawn.as_bytes().chunks(70_001).for_each(|piece| whole.process(piece));
+        drawn.as_bytes().chunks(1_000).for_each(|piece| pieces.process(piece));
+        let after = ["", "\x1b[3b", "\r\n\r\n\r\n\x1b[20;1H\r\nend"];
+        assert_same([whole, pieces], &after, before);
     }
 }

@@ -125,8 +125,18 @@ impl History {
 
     /// The runs of the line that the top of the screen continues.
     pub(super) fn open_runs(&self) -> Vec<Run> {
-        let read = self.open.as_ref().map(|open| row::read_runs(&mut Reader::new(open)));
-        read.and_then(Result::ok).unwrap_or_default()
+        row::read_runs(&mut Reader::new(self.open_bytes())).unwrap_or_default()
+    }
+
+    /// The same line as [`History::set_open`] takes it; empty for none.
+    pub(super) fn open_bytes(&self) -> &[u8] {
+        self.open.as_deref().unwrap_or_default()
+    }
+
+    /// Takes over the line that the top of the screen continues, unless it is none of ours.
+    pub(super) fn set_open(&mut self, open: Vec<u8>) {
+        let is_sound = !open.is_empty() && row::read_runs(&mut Reader::new(&open)).is_ok();
+        self.open = is_sound.then_some(open);
     }
 
     /// Forgets everything; numbers go on.

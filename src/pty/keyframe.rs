@@ -13,8 +13,10 @@ use super::state::{Columns, PrivateModes, SavedState};
 use super::style;
 use super::term::Term;
 use super::view;
-use crate::base::grid::{Row, Run, Style};
+use crate::base::grid::{Run, Style};
 use crate::base::size::TermSize;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 /// Bytes of history in a keyframe, nearly.
 const MAX_HISTORY: usize = 128 << 10;
@@ -74,7 +76,9 @@ impl Term {
         let shift = shift.trim_start_matches('\x1b');
         let PrivateModes { level, idle, change_extent, .. } = self.private;
         let joiner = u8::from(self.is_after_joiner);
-        format!("{STATE}{last};{joiner};{shift};{level};{};{change_extent}\x1b\\", idle.bits())
+        // Where its rows end cannot be drawn: a wide character that had no room may be gone since.
+        let open = BASE64.encode(self.history.open_bytes());
+        format!("{STATE}{last};{joiner};{shift};{level};{};{change_extent};{open}\x1b\\", idle.bits())
     }
 
     fn take_print_state(&mut self, keyframe: &[u8]) {
@@ -88,13 +92,15 @@ impl Term {
             Some([slot, name]) => Charset::selected(*slot, *name).map(|(_, charset)| charset),
             _ => None,
         };
-        let mut numbers = words.map(|word| std::str::from_utf8(word).ok()?.parse::<u16>().ok());
-        let mut number = || numbers.next().flatten();
+        let mut number = || std::str::from_utf8(words.next()?).ok()?.parse::<u16>().ok();
         // Older keyframes end here.
         if let (Some(level), Some(idle), Some(extent)) = (number(), number(), number()) {
             self.private.level = level.to_le_bytes()[0];
             self.private.idle = IdleModes::from_bits(idle);
             self.private.change_extent = extent.to_le_bytes()[0];
+        }
+        if let Some(open) = words.next().and_then(|word| BASE64.decode(word).ok()) {
+            self.history.set_open(open);
         }
     }
 
@@ -102,8 +108,7 @@ impl Term {
     fn history_frame(&self) -> String {
         let n_cols = usize::from(self.n_cols());
         let mut lines = self.newest_lines();
-        let open = self.history.open_runs();
-        if open.is_empty() && lines.is_empty() {
+        if lines.is_empty() {
             return String::new();
         }
         let mut replay = Replay::default();
@@ -113,14 +118,6 @@ impl Term {
             replay.push_runs(&line);
             replay.end();
             replay.text.push_str("\r\n");
-        }
-        if !open.is_empty() {
-            let rows = view::wrap(&open, n_cols);
-            n_rows += rows.len();
-            replay.push_runs(&open);
-            replay.end();
-            let n_last = rows.last().map_or(0, Row::width);
-            replay.text.push_str(wrap_and_erase(n_last + 1 == n_cols));
         }
         let bottom = self.n_rows();
         let n_left = n_rows.min(usize::from(bottom) - 1);

@@ -260,6 +260,9 @@ fn what_was_found_once_stays_right() {
         (size(3, 7), "\x1b[?69h\x1b[2;6s\x1b[2;5Hx", "\x1b[2;4H\u{301}", size(3, 7)),
         // What is copied from where a wide character had no room is a blank.
         (size(3, 7), "raps\x1b[30m日本\r\x1b[2K", "\x1b[1;2;1;7;1;1;1;1$v", size(3, 7)),
+        // A row of a line that goes on was cut short by a wide character, which is gone since.
+        (size(2, 3), "abc日本abc👍🏽\r1m\x1b[I한abc", "", size(1, 3)),
+        (size(2, 3), "abc日本ab 👍🏽\r \x1b[I한abc", "x", size(1, 3)),
         // The only row leaves the screen by wrapping.
         (size(1, 2), "abcdefg", "hijk", size(2, 3)),
         (size(1, 4), "abc日本語", "👍🏽👍🏽x👍🏽", size(1, 3)),

@@ -158,7 +158,40 @@ impl Colors {
     }
 }
 
-/// Reads `#rgb`, `#rrggbb`, `#rrrgggbbb`, `#rrrrggggbbbb` and `rgb:r/g/b` with 1 to 4 digits each. As in
+/// The names of colours that people write into their settings, as X11 has them.
+const NAMES: [(&str, Rgb); 24] = [
+    ("black", (0, 0, 0)),
+    ("white", (255, 255, 255)),
+    ("red", (255, 0, 0)),
+    ("green", (0, 255, 0)),
+    ("blue", (0, 0, 255)),
+    ("yellow", (255, 255, 0)),
+    ("cyan", (0, 255, 255)),
+    ("magenta", (255, 0, 255)),
+    ("gray", (190, 190, 190)),
+    ("grey", (190, 190, 190)),
+    ("lightgray", (211, 211, 211)),
+    ("lightgrey", (211, 211, 211)),
+    ("darkgray", (169, 169, 169)),
+    ("darkgrey", (169, 169, 169)),
+    ("orange", (255, 165, 0)),
+    ("gold", (255, 215, 0)),
+    ("pink", (255, 192, 203)),
+    ("purple", (160, 32, 240)),
+    ("brown", (165, 42, 42)),
+    ("darkred", (139, 0, 0)),
+    ("darkgreen", (0, 100, 0)),
+    ("darkblue", (0, 0, 139)),
+    ("lightblue", (173, 216, 230)),
+    ("lightgreen", (144, 238, 144)),
+];
+
+fn named(text: &str) -> Option<Rgb> {
+    let name: String = text.chars().filter(|c| *c != ' ').map(|c| c.to_ascii_lowercase()).collect();
+    NAMES.iter().find(|(known, _)| *known == name).map(|(_, color)| *color)
+}
+
+/// Reads a name, `#rgb`, `#rrggbb`, `#rrrgggbbb`, `#rrrrggggbbbb` and `rgb:r/g/b` with 1 to 4 digits each. As in
 /// X11, digits behind `#` are the highest ones of their part, all others are scaled: `#f00` is a little
 /// less red than `rgb:f/0/0`.
 pub(super) fn parse(text: &str) -> Option<Rgb> {
@@ -168,7 +201,7 @@ pub(super) fn parse(text: &str) -> Option<Rgb> {
             vec![&hex[..n], &hex[n..2 * n], &hex[2 * n..]]
         }
         (None, Some(rest)) => rest.split('/').collect(),
-        _ => return None,
+        _ => return named(text),
     };
     let [red, green, blue] = parts[..] else { return None };
     let part = |digits: &str| match text.starts_with('#') {
@@ -206,7 +239,8 @@ mod tests {
         }
         assert_eq!(parse("#3a7"), Some((0x30, 0xa0, 0x70)));
         assert_eq!(parse("rgb:1/80/0000"), Some((17, 128, 0)));
-        for text in ["", "#", "#ff", "rgb:1/2", "rgb:-1/2/3", "red", "#ééé", "rgb:/1/2"] {
+        assert_eq!(parse("Light Blue"), Some((173, 216, 230)));
+        for text in ["", "#", "#ff", "rgb:1/2", "rgb:-1/2/3", "reddish", "#ééé", "rgb:/1/2"] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

@@ -138,6 +138,7 @@ fn colours() {
         "\x1b]4;256;#102030;261;#102030\x07\x1b]104;256\x07\x1b]4;256;?;261;?\x07",
         "\x1b]4;256;rgb:e5e5/e5e5/e5e5\x07",
     );
+    check("\x1b]12;red\x07\x1b]12;?\x07", "\x1b]12;rgb:ffff/0000/0000\x07");
     check("\x1b[?996n", "\x1b[?997;1n");
     let mut term = term();
     term.process(b"\x1b[?2031h");

@@ -5,6 +5,7 @@
 
 use super::tone::{Tints, plain};
 use crate::base::code::ErrorCode;
+use crate::base::text::many_lines;
 use crate::proto::envelope::Response;
 use crate::proto::error::ErrorBody;
 use std::io::Write;
@@ -24,6 +25,11 @@ impl Out<'_> {
         } else {
             self.data(&plain(text));
         }
+    }
+
+    /// Writes what has no colours, with nothing in it that a terminal would obey.
+    pub fn text(&mut self, text: &str) {
+        self.data(&many_lines(text));
     }
 
     /// Writes to standard output. A reader that went away ends the output, not the program.
@@ -56,7 +62,7 @@ impl Out<'_> {
             self.json(&response);
             return u8::from(!response.ok);
         }
-        self.data(&text(reply));
+        self.text(&text(reply));
         0
     }
 
@@ -65,7 +71,7 @@ impl Out<'_> {
         if is_json {
             self.json(reply);
         } else {
-            self.data(&text(reply));
+            self.text(&text(reply));
         }
         0
     }

@@ -211,6 +211,7 @@ fn worker(id: &DispatchId, terminal: &TerminalId, created_at: Timestamp) -> Work
             is_reused_terminal: false,
         },
         process_end: None,
+        drift: None,
         created_at,
         updated_at: created_at,
     }

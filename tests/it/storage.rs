@@ -98,6 +98,15 @@ fn a_server_without_room_refuses_and_keeps_what_it_promised() {
         sandbox.shell_command(&script).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let is_up = || sandbox.envelope(&["status"])["result"]["runtime"]["reachable"] == true;
     until(|| is_up().then_some(()), || sandbox.log());
+    let check = ["orchestration", "check", "--wait", "--types", "worker_done", "--timeout-ms", "600000"];
+    let waiting = sandbox
+        .command(&[&check[..], &["--retry-request", "waits", "--json"]].concat())
+        .env("ORCA_NO_AUTOSTART", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let request = || sandbox.envelope(&["orchestration", "request-show", "--request", "waits"]);
+    until(|| (request()["ok"] == true).then_some(()), || request().to_string());
     let body = "x".repeat(100_000);
     let send = ["orchestration", "send", "--subject", "s", "--json", "--body", &body];
     let mut n_promised = 0;
@@ -112,6 +121,11 @@ fn a_server_without_room_refuses_and_keeps_what_it_promised() {
     assert_eq!(error["code"], "store_unwritable", "{error}");
     assert!(error["data"]["nextSteps"][0].is_string(), "{error}");
     server.wait().unwrap();
+    let output = waiting.wait_with_output().unwrap();
+    let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(envelope["error"]["code"], "store_unwritable", "{envelope}");
+    let steps = envelope["error"]["data"]["nextSteps"].to_string();
+    assert!(steps.contains("df -h") && steps.contains("--retry-request"), "{steps}");
     let mail = sandbox.ask(&["orchestration", "inbox", "--limit", "1000"]);
     let n_kept = mail["count"].as_u64().unwrap();
     assert!((n_promised..=n_promised + 1).contains(&n_kept), "{n_kept} of {n_promised}");

@@ -104,6 +104,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_answered_without_a_server_draws_nothing() {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints: Tints::default() };
+        let place = "no server runs in /tmp/a\u{1b}[31mb\u{202e}\n";
+        out.local(false, &place, |place| (*place).to_owned());
+        assert_eq!(String::from_utf8(stdout).unwrap(), "no server runs in /tmp/a[31mb\n");
+    }
+
+    #[test]
     fn control_characters_of_json_are_escaped_and_mean_the_same() {
         let value = serde_json::json!({ "id": "a\u{9b}31m\u{7f}\n" });
         let text = escape_controls(&serde_json::to_string_pretty(&value).unwrap());

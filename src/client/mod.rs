@@ -35,6 +35,8 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How often a call that does not wait by itself is sent again, under the same request id, after the
 /// connection broke.
 const N_TRIES: usize = 3;
+/// The longest command line that is given again, in bytes.
+const MAX_COMMAND: usize = 8 << 10;
 /// The longest pause between two looks for the next server; the first one is much shorter.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
@@ -280,10 +282,16 @@ impl Client {
         Unanswered { error, queued, was_sent, request_id }
     }
 
-    /// The command line that gets the answer of a request.
+    /// The command line that gets the answer of a request, or, of one too long to be shown, what became of it.
     fn repeated(&self, request_id: &str) -> String {
         let has_id = self.argv.iter().any(|word| word.starts_with("--retry-request"));
-        if has_id { self.command() } else { format!("{} --retry-request {request_id}", self.command()) }
+        match has_id {
+            _ if self.argv.iter().map(String::len).sum::<usize>() > MAX_COMMAND => {
+                format!("orca orchestration request-show --request {request_id} --json")
+            }
+            true => self.command(),
+            false => format!("{} --retry-request {request_id}", self.command()),
+        }
     }
 
     /// The command line as it was given.

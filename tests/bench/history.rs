@@ -178,6 +178,7 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         dispatch_id: Some(id),
         created_at: at(run, task),
         is_user_typed: false,
+        is_unseen: false,
     })
     .unwrap();
 }

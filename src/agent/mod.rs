@@ -26,6 +26,11 @@ pub struct Presets {
     bad_files: Vec<PresetError>,
 }
 
+/// The ids of the agents that are part of the program.
+pub fn builtin_ids() -> impl Iterator<Item = &'static str> {
+    builtin::ALL.iter().map(|(id, _)| *id)
+}
+
 impl Presets {
     /// Only the built-in ones.
     pub fn builtin() -> Self {

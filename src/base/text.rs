@@ -133,6 +133,12 @@ pub fn without_secrets(text: &str, prefixes: &[&str]) -> String {
     clean
 }
 
+/// The text in which `…` stands for each of `words`.
+pub fn without_words(text: &str, words: &[String]) -> String {
+    let known = words.iter().filter(|word| !word.is_empty());
+    known.fold(text.to_owned(), |text, word| if text.contains(word) { text.replace(word, "…") } else { text })
+}
+
 fn first_of<'a>(text: &str, prefixes: &[&'a str]) -> Option<(usize, &'a str)> {
     prefixes.iter().filter_map(|prefix| Some((text.find(prefix)?, *prefix))).min()
 }

@@ -298,7 +298,10 @@ impl Stage {
         let stopped = self.command().args(["server", "stop", "--force"]).stdin(Stdio::null()).output();
         let is_stopped = stopped.is_ok_and(|ended| ended.status.success());
         if !is_stopped || fs::remove_dir_all(&self.root).is_err() {
-            out.talk(&format!("The demo's folder {} was left behind.", self.root.display()));
+            out.talk(&format!(
+                "The demo's folder {} was left behind.",
+                text::one_line(&self.root.display().to_string())
+            ));
         } else if !is_headless {
             out.talk("The demo is over: its server ended and its folder was removed.");
         }

@@ -31,6 +31,9 @@ fn words(fleet: &Fleet) -> String {
 
 fn line(lane: &Lane) -> String {
     let mut facts = Vec::new();
+    if lane.setup_decision.is_some() {
+        facts.push(tinted(Tone::Waits, "SETUP WAITS FOR APPROVAL"));
+    }
     match lane.delivery {
         LaneDelivery::NotAccepted => facts.push(tinted(Tone::Bad, "BRIEF NOT TAKEN")),
         LaneDelivery::Accepted => {}
@@ -45,8 +48,13 @@ fn line(lane: &Lane) -> String {
         Some(quiet) => format!("quiet {}", age(quiet)),
         None => String::from("no sign yet"),
     });
-    if lane.needs_attention() {
-        facts.push(format!("look: orca orchestration worker-read --dispatch {}", lane.dispatch_id));
+    if let Some(decide) = &lane.setup_decision {
+        facts.push(format!("decide: {decide}"));
+    } else if lane.needs_attention() {
+        facts.push(format!(
+            "look: orca orchestration worker-read --dispatch {} --source terminal",
+            lane.dispatch_id
+        ));
     }
     let mark = if lane.needs_attention() { "!" } else { " " };
     format!("{mark} {}  {}  {}  {}", lane.dispatch_id, lane.task_id, lane.lifecycle, facts.join(", "))

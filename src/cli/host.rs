@@ -1,6 +1,7 @@
 //! Commands about the server itself and the screen: they need a real place, not just a transport.
 
 use super::out::Out;
+use super::tone::warning;
 use super::transport::Transport;
 use super::verbs::{fail_local, print_failure};
 use crate::base::code::ErrorCode;
@@ -8,11 +9,13 @@ use crate::base::id::TerminalId;
 use crate::base::text::{self, counted};
 use crate::client::Client;
 use crate::client::find;
+use crate::config::Config;
 use crate::config::env::Environment;
 use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{ServerStop, Status, StatusGet, Stopping};
+use crate::tui::keys::Keys;
 use crate::tui::msg::Left;
 use clap::{Args, Subcommand};
 use serde::de::DeserializeOwned;
@@ -68,7 +71,8 @@ pub struct RunArgs {
     pub detached: bool,
 }
 
-/// Ends the server and every terminal.
+/// Ends the server and every terminal. A call that is open then is told so and starts no other one; a
+/// command that comes later does.
 #[derive(Debug, Args)]
 pub struct StopArgs {
     /// Do not ask, end what runs.
@@ -104,13 +108,10 @@ impl Desk<'_> {
         if let Some(error) = self.nested() {
             return fail_local(error, self.is_json, &mut self.out);
         }
-        let file = self.environment.config_file();
-        // No file at all is the usual case; an unreadable one leaves the defaults.
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let (config, faults) = crate::config::Config::resolve(&text, self.environment);
+        let (config, faults) = settings(self.environment);
         let options = crate::tui::model::Options {
             config,
-            faults: faults.iter().map(|fault| format!("{}: {fault}", file.display())).collect(),
+            faults,
             cwd: self.environment.cwd.to_string_lossy().into_owned(),
             session: (self.new_request_id)(),
             opens_shell: true,
@@ -173,14 +174,24 @@ impl Desk<'_> {
     fn status(&mut self) -> u8 {
         if self.client.is_running() {
             return match self.ask(&StatusGet {}) {
-                Ok((response, status)) => self.print(&response, &status_text(&status)),
+                Ok((mut response, mut status)) => {
+                    status.warnings = self.warn();
+                    if let (Some(Value::Object(fields)), false) =
+                        (&mut response.result, status.warnings.is_empty())
+                    {
+                        fields.insert(String::from("warnings"), status.warnings.clone().into());
+                    }
+                    self.print(&response, &status_text(&status))
+                }
                 Err(response) => print_failure(&response, self.is_json, &mut self.out),
             };
         }
+        let warnings = self.warn();
         let place = self.client.place();
         let n_queued = crate::client::spool::n_waiting(place);
         let is_starting = find::is_locked(place);
         let status = Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued);
+        let status = Status { warnings, ..status };
         self.out.local(self.is_json, &status, |status| {
             let queued = queued_text(status);
             match is_starting {
@@ -188,6 +199,16 @@ impl Desk<'_> {
                 false => format!("no server runs in {}{queued}\n", status.state_dir),
             }
         })
+    }
+
+    /// Says what is wrong in the settings, and returns it.
+    fn warn(&mut self) -> Vec<String> {
+        let (config, mut faults) = settings(self.environment);
+        faults.extend(Keys::new(&config).1);
+        for fault in &faults {
+            self.out.talk(&warning(&text::one_line(fault)));
+        }
+        faults
     }
 
     fn start(&mut self) -> u8 {
@@ -299,7 +320,8 @@ impl Desk<'_> {
             if began.elapsed() > PATIENCE {
                 let log = self.client.place().dir.log();
                 let message = String::from("The server was asked to end and has not ended yet.");
-                return Err(ErrorBody::new(ErrorCode::RuntimeError, message)
+                let error = ErrorBody::new(ErrorCode::RuntimeError, message);
+                return Err(find::with_ways_out(self.client.place(), error)
                     .next_step(format!("tail {}", text::shell_quote(&log.display().to_string()))));
             }
             std::thread::sleep(Duration::from_millis(10));
@@ -311,10 +333,19 @@ impl Desk<'_> {
         if self.is_json {
             self.out.json(response);
         } else {
-            self.out.data(&format!("{text}\n"));
+            self.out.text(&format!("{text}\n"));
         }
         0
     }
+}
+
+/// The person's settings, and a sentence for each line that does not count.
+fn settings(environment: &Environment) -> (Config, Vec<String>) {
+    let file = environment.config_file();
+    // No file at all is the usual case; an unreadable one leaves the defaults.
+    let text = std::fs::read_to_string(&file).unwrap_or_default();
+    let (config, faults) = Config::resolve(&text, environment);
+    (config, faults.iter().map(|fault| format!("{}: {fault}", file.display())).collect())
 }
 
 fn is_unavailable(response: &Response) -> bool {

@@ -5,6 +5,7 @@
 
 use super::tone::{Tints, plain};
 use crate::base::code::ErrorCode;
+use crate::base::text::many_lines;
 use crate::proto::envelope::Response;
 use crate::proto::error::ErrorBody;
 use std::io::Write;
@@ -24,6 +25,11 @@ impl Out<'_> {
         } else {
             self.data(&plain(text));
         }
+    }
+
+    /// Writes what has no colours, with nothing in it that a terminal would obey.
+    pub fn text(&mut self, text: &str) {
+        self.data(&many_lines(text));
     }
 
     /// Writes to standard output. A reader that went away ends the output, not the program.
@@ -56,7 +62,7 @@ impl Out<'_> {
             self.json(&response);
             return u8::from(!response.ok);
         }
-        self.data(&text(reply));
+        self.text(&text(reply));
         0
     }
 
@@ -65,7 +71,7 @@ impl Out<'_> {
         if is_json {
             self.json(reply);
         } else {
-            self.data(&text(reply));
+            self.text(&text(reply));
         }
         0
     }
@@ -163,6 +169,15 @@ mod tests {
             assert_eq!(stdout.exit_code(given, &mut stderr), expected);
             assert_eq!(stderr.is_empty(), kind == std::io::ErrorKind::BrokenPipe);
         }
+    }
+
+    #[test]
+    fn what_was_answered_without_a_server_draws_nothing() {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut out = Out { stdout: &mut stdout, stderr: &mut stderr, tints: Tints::default() };
+        let place = "no server runs in /tmp/a\u{1b}[31mb\u{202e}\n";
+        out.local(false, &place, |place| (*place).to_owned());
+        assert_eq!(String::from_utf8(stdout).unwrap(), "no server runs in /tmp/a[31mb\n");
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub fn unknown_value(flag: &str, given: &str, known: &[&str]) -> ErrorBody {
 /// lines that can be run.
 pub fn syntax_error(error: &clap::Error, argv: &[OsString]) -> ErrorBody {
     let sentence = sentence(error);
+    let asked_about = asked_about(argv);
+    let argv = asked_about.as_deref().unwrap_or(argv);
     let body = match error.kind() {
         ErrorKind::InvalidSubcommand => {
             unknown_command(&sentence, &text(error, ContextKind::InvalidSubcommand), argv)
@@ -41,6 +43,14 @@ pub fn syntax_error(error: &clap::Error, argv: &[OsString]) -> ErrorBody {
         _ => invalid(sentence.trim()),
     };
     body.next_step(help_of(argv))
+}
+
+/// `orca help x` as `orca x --help`, which is what it means.
+fn asked_about(argv: &[OsString]) -> Option<Vec<OsString>> {
+    let at = argv.iter().position(|word| word == "help")?;
+    let is_command = argv.get(1..at)?.iter().all(|word| tree::root().find_subcommand(word).is_some());
+    let rest = || argv.iter().enumerate().filter(|(place, _)| *place != at).map(|(_, word)| word.clone());
+    is_command.then(|| rest().chain([OsString::from("--help")]).collect())
 }
 
 /// What clap says in its first paragraph, whatever was given short and safe to show.
@@ -181,7 +191,11 @@ fn runnable(words: &[String]) -> Option<String> {
         return None;
     }
     let argv: Vec<OsString> = words.iter().map(OsString::from).collect();
-    parse(&argv).ok()?;
+    match parse(&argv) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {}
+        Err(_) => return None,
+    }
     let arguments = words.iter().skip(1).map(|word| format!(" {}", shell_quote(word)));
     Some(format!("orca{}", arguments.collect::<String>()))
 }

@@ -65,6 +65,24 @@ pub fn is_locked(place: &Place) -> bool {
     rustix::fs::flock(&lock, FlockOperation::NonBlockingLockShared).is_err()
 }
 
+/// The process that holds the state directory, as it says itself.
+pub fn holder(place: &Place) -> Option<u32> {
+    let said = std::fs::read_to_string(place.dir.lock()).ok().filter(|_| is_locked(place))?;
+    said.trim().parse().ok()
+}
+
+/// Adds what to do about the process that holds the state directory and says nothing: wake it where
+/// somebody stopped it, else end it; its terminals go on either way.
+pub fn with_ways_out(place: &Place, error: ErrorBody) -> ErrorBody {
+    match holder(place) {
+        Some(pid) => error
+            .with("pid", pid)
+            .next_step(format!("kill -CONT {pid}"))
+            .next_step(format!("kill -KILL {pid} && orca server start")),
+        None => error.next_step("orca server status"),
+    }
+}
+
 /// What tells the server that listens now from every other one that did or will: its socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
@@ -139,7 +157,8 @@ fn wait_for_other(place: &Place) -> Result<Connection, ErrorBody> {
         }
         if began.elapsed() > PATIENCE {
             let log = place.dir.log();
-            return Err(unavailable(place, "another one holds the state directory and does not answer")
+            let error = unavailable(place, "another one holds the state directory and does not answer");
+            return Err(with_ways_out(place, error)
                 .next_step(format!("tail {}", crate::base::text::shell_quote(&log.display().to_string()))));
         }
         std::thread::sleep(LOOK_EVERY);

@@ -14,6 +14,7 @@ use crate::proto::envelope::{Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::Ask;
 use crate::proto::screen::{ClientFrame, STOPPED, ServerFrame};
+use crate::proto::server::ServerStop;
 use crate::proto::spool::{Queued, is_carried, is_kept, is_passing};
 use crate::proto::terminal::TerminalWait;
 use crate::proto::{AnyCall, Call as _, CallKind};
@@ -34,6 +35,8 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// How often a call that does not wait by itself is sent again, under the same request id, after the
 /// connection broke.
 const N_TRIES: usize = 3;
+/// The longest command line that is given again, in bytes.
+const MAX_COMMAND: usize = 8 << 10;
 /// The longest pause between two looks for the next server; the first one is much shorter.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
@@ -130,7 +133,8 @@ impl Client {
     }
 
     fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {
-        let is_quick = is_kept(request) || request.method == "status.get";
+        let is_quick =
+            is_kept(request) || ["status.get", ServerStop::METHOD].contains(&request.method.as_str());
         let silence = if is_quick { SHORT_SILENCE } else { SILENCE };
         let mut outage: Option<Outage> = None;
         loop {
@@ -148,14 +152,16 @@ impl Client {
                 }
                 (Err(NoConnection::Absent(error)), None) => return Err(Broken::unsent(*error)),
                 // It was sent once, so what happened to it is not known. What waits, waits for the next one.
-                (Err(_), Some(Outage { until: Some(_), .. })) => continue,
-                (Err(_), Some(_)) => break,
+                (Err(gone), Some(outage)) => {
+                    outage.found_none(gone);
+                    if outage.until.is_some() { continue } else { break }
+                }
             };
             let said = still_to_wait(request, ticker.began.elapsed());
             match exchange(&mut connection, &said, silence, ticker) {
                 Ok(response) => {
                     self.connection = Some(connection);
-                    return Ok(response);
+                    return Ok(self.with_way_on(request, response));
                 }
                 // Stopping it was a decision, and coming back would start it again.
                 Err(error) if error.kind() == STOPPED_KIND => {
@@ -168,15 +174,37 @@ impl Client {
                     let outage = outage.get_or_insert_with(|| Outage::new(until()));
                     outage.broke(&error);
                     if is_pause(&error) {
-                        outage.reason = format!("it said nothing for {} s", silence.as_secs());
                         // One that hangs would only be asked in vain again.
-                        break;
+                        let error = self.silent(request, silence);
+                        return Err(Broken { error, was_sent: true, written: None });
                     }
                 }
             }
         }
-        let reason = outage.map_or_else(|| String::from("the connection broke"), |outage| outage.reason);
-        Err(Broken { error: self.lost(request, &reason), was_sent: true, written: None })
+        let error = match outage {
+            None => self.lost(request, "the connection broke"),
+            Some(Outage { refusal: Some(refusal), .. }) => self.repeatable(request, *refusal),
+            Some(outage) => self.lost(request, &outage.reason),
+        };
+        Err(Broken { error, was_sent: true, written: None })
+    }
+
+    /// A server that could not store an answer keeps what was asked under its request id.
+    fn with_way_on(&self, request: &Request, mut response: Response) -> Response {
+        let is_unstored = |error: &ErrorBody| error.code == ErrorCode::StoreUnwritable;
+        if let Some(error) = response.error.take_if(|error| is_unstored(error)) {
+            response.error = Some(self.repeatable(request, error));
+        }
+        response
+    }
+
+    /// Adds how to ask again, as the same request, once the reason is gone.
+    fn repeatable(&self, request: &Request, error: ErrorBody) -> ErrorBody {
+        if !is_mutation(request) {
+            return error.next_step(self.command());
+        }
+        let id = request.request_id.as_deref().unwrap_or(&request.id);
+        error.with("orchestrationRequestId", id).next_step(self.repeated(id))
     }
 
     fn connect(&self) -> Result<Connection, NoConnection> {
@@ -259,10 +287,16 @@ impl Client {
         Unanswered { error, queued, was_sent, request_id }
     }
 
-    /// The command line that gets the answer of a request.
+    /// The command line that gets the answer of a request, or, of one too long to be shown, what became of it.
     fn repeated(&self, request_id: &str) -> String {
         let has_id = self.argv.iter().any(|word| word.starts_with("--retry-request"));
-        if has_id { self.command() } else { format!("{} --retry-request {request_id}", self.command()) }
+        match has_id {
+            _ if self.argv.iter().map(String::len).sum::<usize>() > MAX_COMMAND => {
+                format!("orca orchestration request-show --request {request_id} --json")
+            }
+            true => self.command(),
+            false => format!("{} --retry-request {request_id}", self.command()),
+        }
     }
 
     /// The command line as it was given.
@@ -274,13 +308,22 @@ impl Client {
     /// What the caller of an open call is told when somebody stopped the server: what it waits for is kept
     /// under its request id, and the same request goes on with the next server.
     fn stopped(&self, request: &Request) -> ErrorBody {
-        let id = request.request_id.as_deref().unwrap_or(&request.id);
         let error = find::unavailable(&self.place, "somebody stopped it while this call was open")
             .next_step("orca server start");
-        match is_mutation(request) {
-            true => error.with("orchestrationRequestId", id).next_step(self.repeated(id)),
-            false => error.next_step(self.command()),
+        self.repeatable(request, error)
+    }
+
+    /// What the caller is told of a server that took the call and says nothing.
+    fn silent(&self, request: &Request, silence: Duration) -> ErrorBody {
+        let process = find::holder(&self.place).map(|pid| format!(" (process {pid})")).unwrap_or_default();
+        let why =
+            format!("it{process} said nothing for {} s; it hangs, or somebody stopped it", silence.as_secs());
+        let mut error = find::unavailable(&self.place, &why);
+        if is_mutation(request) {
+            error.code = ErrorCode::OperationUnknown;
+            error.message.push_str(" It is not known whether this took effect.");
         }
+        self.repeatable(request, find::with_ways_out(&self.place, error))
     }
 
     /// What the caller is told when nobody knows whether the request took effect (contract 10); one that
@@ -326,16 +369,29 @@ struct Outage {
     n_breaks: usize,
     pause: Duration,
     reason: String,
+    /// Why no other server could be started, where it said so.
+    refusal: Option<Box<ErrorBody>>,
 }
 
 impl Outage {
     fn new(until: Option<Instant>) -> Self {
-        Self { until, n_breaks: 0, pause: Duration::ZERO, reason: String::new() }
+        Self { until, n_breaks: 0, pause: Duration::ZERO, reason: String::new(), refusal: None }
     }
 
     fn broke(&mut self, error: &std::io::Error) {
         self.n_breaks += 1;
+        self.refusal = None;
         self.reason = error.to_string();
+    }
+
+    /// There is no other server to go on with.
+    fn found_none(&mut self, gone: NoConnection) {
+        match gone {
+            NoConnection::Absent(error) if error.code != ErrorCode::RuntimeUnavailable => {
+                self.refusal = Some(error);
+            }
+            NoConnection::Absent(_) | NoConnection::Refused(_) => {}
+        }
     }
 
     fn is_over(&self) -> bool {
@@ -585,6 +641,30 @@ mod tests {
         };
         check("orchestration.ask", false);
         check("orchestration.send", true);
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_named_with_what_to_do_about_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path());
+        std::fs::write(place.dir.lock(), "4711\n").unwrap();
+        let lock = std::fs::File::open(place.dir.lock()).unwrap();
+        rustix::fs::flock(&lock, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();
+        let client = Client::new(place, vec![String::from("orca"), String::from("x")]);
+        let check = |method: &str, code: ErrorCode, last: &str| {
+            let request = request(method, serde_json::json!({ "objective": "x" }));
+            let error = client.silent(&request, SHORT_SILENCE);
+            assert_eq!(error.code, code, "{method}");
+            assert!(
+                error.message.contains("process 4711") && error.message.contains("15 s"),
+                "{}",
+                error.message
+            );
+            let steps = ["kill -CONT 4711", "kill -KILL 4711 && orca server start", last];
+            assert_eq!(error.next_steps(), steps, "{method}");
+        };
+        check("status.get", ErrorCode::RuntimeUnavailable, "orca x");
+        check("orchestration.runCreate", ErrorCode::OperationUnknown, "orca x --retry-request r");
     }
 
     #[test]

@@ -63,17 +63,23 @@ pub struct Lane {
     pub delivery: LaneDelivery,
     pub delivery_evidence: Option<DeliveryEvidence>,
     pub process_state: ProcessState,
+    /// Its setup script waits for a person: the command that shows it and how to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_decision: Option<String>,
 }
 
 impl Lane {
-    /// Somebody should look at its terminal.
+    /// Somebody should look at its terminal, or decide about its setup.
     pub fn needs_attention(&self) -> bool {
-        self.delivery == LaneDelivery::NotAccepted || self.process_state == ProcessState::Dead
+        self.delivery == LaneDelivery::NotAccepted
+            || self.process_state == ProcessState::Dead
+            || self.setup_decision.is_some()
     }
 }
 
-/// Puts the lanes that need somebody first: no brief (by stage, then by output), no process, then the longest
-/// silence; who never gave a sign comes last, and equals stay as they are. Says whether lanes were left out.
+/// Puts the lanes that need somebody first: a setup to approve, no brief (by stage, then by output), no process,
+/// then the longest silence; who never gave a sign comes last, and equals stay as they are. Says whether lanes
+/// were left out.
 pub fn rank(lanes: &mut Vec<Lane>) -> bool {
     lanes.sort_by_key(|lane| {
         let trouble = match (lane.delivery, lane.delivery_evidence, lane.process_state) {
@@ -86,7 +92,7 @@ pub fn rank(lanes: &mut Vec<Lane>) -> bool {
                 ProcessState::Live | ProcessState::Unknown,
             ) => 3,
         };
-        (trouble, lane.quiet_ms.is_none(), Reverse(lane.quiet_ms))
+        (lane.setup_decision.is_none(), trouble, lane.quiet_ms.is_none(), Reverse(lane.quiet_ms))
     });
     let is_cut = lanes.len() > MAX_LANES;
     lanes.truncate(MAX_LANES);
@@ -135,6 +141,8 @@ words! {
     /// The one word for the state of an attempt.
     Shown {
         Starting = "starting",
+        /// Its agent starts once a person decided about the setup script.
+        SetupUnapproved = "setup waits for approval",
         StartUnknown = "start unknown",
         BriefHeld = "brief held back",
         /// It was typed, and nothing was seen of the agent taking it.
@@ -176,6 +184,8 @@ pub struct Sight<'a> {
     /// `working`, `blocked`, `idle`, `done`, `error` or `unknown`.
     pub activity: Option<&'a str>,
     pub quiet_ms: Option<u64>,
+    /// Its setup script runs only once a person approved it.
+    pub awaits_approval: bool,
 }
 
 impl Sight<'_> {
@@ -210,6 +220,7 @@ impl Sight<'_> {
             return Shown::Asks;
         }
         match self.worker {
+            Some(WorkerState::Starting) if self.awaits_approval => return Shown::SetupUnapproved,
             Some(WorkerState::Starting) => return Shown::Starting,
             Some(WorkerState::StartUnknown) => return Shown::StartUnknown,
             Some(WorkerState::Stopping) => return Shown::Stopping,
@@ -342,6 +353,7 @@ mod tests {
             delivery: LaneDelivery::Accepted,
             delivery_evidence: Some(DeliveryEvidence::WorkerStage),
             process_state: ProcessState::Live,
+            setup_decision: None,
         }
     }
 
@@ -361,10 +373,11 @@ mod tests {
             Lane { delivery: not, ..lane(6, None) },
             lane(7, Some(9)),
             lane(8, None),
+            Lane { setup_decision: Some(String::from("orca repo hooks show")), ..lane(9, None) },
         ];
         assert!(!rank(&mut lanes));
         let order: Vec<&str> = lanes.iter().map(|lane| lane.dispatch_id.as_str()).collect();
-        assert_eq!(order, ["ctx_6", "ctx_5", "ctx_4", "ctx_3", "ctx_7", "ctx_2", "ctx_1", "ctx_8"]);
+        assert_eq!(order, ["ctx_9", "ctx_6", "ctx_5", "ctx_4", "ctx_3", "ctx_7", "ctx_2", "ctx_1", "ctx_8"]);
         let mut many: Vec<Lane> = (0..20).map(|number| lane(number, None)).collect();
         assert!(rank(&mut many));
         assert_eq!(many.len(), MAX_LANES);
@@ -437,6 +450,7 @@ mod tests {
             has_heartbeat: false,
             activity: Some("working"),
             quiet_ms: None,
+            awaits_approval: true,
         };
         let check = |status, termination, expected: &str| {
             assert_eq!(ended(status, termination).shown().as_str(), expected);
@@ -461,6 +475,9 @@ mod tests {
         assert_eq!(Sight { activity: Some("working"), ..recorded }.shown(), Shown::Working);
         assert_eq!(Sight { activity: Some("blocked"), ..recorded }.shown(), Shown::WantsYou);
         assert_eq!(Sight { worker: Some(WorkerState::Ready), ..recorded }.shown(), Shown::Idle);
+        let begun = Sight { worker: Some(WorkerState::Starting), ..running };
+        assert_eq!(begun.shown(), Shown::SetupUnapproved);
+        assert_eq!(Sight { awaits_approval: false, ..begun }.shown(), Shown::Starting);
     }
 
     #[test]

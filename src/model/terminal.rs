@@ -24,6 +24,16 @@ words! {
     }
 }
 
+impl TerminalLife {
+    /// Whether a screen shows a pane of it.
+    pub fn has_pane(self) -> bool {
+        match self {
+            Self::Starting | Self::Running | Self::Exited | Self::Lost => true,
+            Self::Closed | Self::Failed => false,
+        }
+    }
+}
+
 words! {
     /// How a pane is divided: into left and right, or into top and bottom.
     SplitDirection {
@@ -114,4 +124,7 @@ pub struct Terminal {
     pub created_at: Timestamp,
     /// A person typed into it: it is theirs (contract 3.6 `user_takeover`).
     pub is_user_typed: bool,
+    /// An attempt in it ended, or a person marked it so, and nobody at a screen looked at it since.
+    #[serde(default)]
+    pub is_unseen: bool,
 }

@@ -205,6 +205,15 @@ pub struct StartEffect {
     pub state: Option<String>,
 }
 
+/// How far a worktree was behind its base when a worker was started in it (contract 6.10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drift {
+    pub base: String,
+    pub n_behind: usize,
+    /// Of the newest missing commits, at most five, safe to show.
+    pub subjects: Vec<String>,
+}
+
 /// A Worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Worker {
@@ -224,6 +233,9 @@ pub struct Worker {
     pub start_options: StartOptions,
     /// How the agent's process ended, once it did.
     pub process_end: Option<String>,
+    /// Where its worktree was behind its base at the start.
+    #[serde(default)]
+    pub drift: Option<Drift>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }

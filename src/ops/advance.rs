@@ -313,7 +313,7 @@ fn escalate(cx: &mut Cx<'_>, dispatch: &Dispatch, terminal: &Terminal, reason: &
         (_, _) => format!("orca orchestration dispatch-show --task {} --history --json", task.id),
     };
     let body = format!(
-        "Attempt {} ({}) ended without a report: {reason}. The task is {} now.\nIts last output: orca orchestration worker-read --dispatch {} --json\nNext: {next}",
+        "Attempt {} ({}) ended without a report: {reason}. The task is {} now.\nIts last output: orca orchestration worker-read --dispatch {} --source terminal --json\nNext: {next}",
         dispatch.attempt, dispatch.id, task.status, dispatch.id
     );
     mail::post(

@@ -4,6 +4,7 @@
 use super::caller;
 use super::cx::{Cx, Voice};
 use super::error::OpError;
+use super::setup;
 use super::worker::seen::{Seen, see};
 use crate::base::id::RunId;
 use crate::model::dispatch::Dispatch;
@@ -79,5 +80,6 @@ fn lane(cx: &Cx<'_>, seen: &Seen) -> Lane {
             "exited" => ProcessState::Dead,
             _ => ProcessState::Unknown,
         },
+        setup_decision: seen.setup.as_ref().map(setup::show_command),
     }
 }

@@ -7,6 +7,7 @@ use super::error::OpError;
 use crate::model::effect::CreateWorktree;
 use crate::model::session::{NoTranscript, TranscriptFormat};
 use crate::model::setup::Project;
+use crate::model::worker::Drift;
 use crate::proto::repo::RefDetail;
 use crate::proto::transcript::{Clipping, TranscriptMessage};
 use crate::proto::worktree::GitRow;
@@ -25,6 +26,8 @@ pub enum Look {
     Project { repo: String, base: Option<String> },
     /// How worktrees stand to git now.
     Trees(Vec<Tree>),
+    /// Whether a worktree is behind its base.
+    Drift(Tree),
     /// Whether a file can be the transcript of an agent.
     Session(SessionWish),
     /// Messages of a transcript.
@@ -119,6 +122,8 @@ pub enum Seen {
     Project(Project),
     /// By the worktree's id.
     Trees(BTreeMap<String, GitRow>),
+    /// None: it is not, or nobody can tell.
+    Drift(Option<Drift>),
     /// None: it cannot be one.
     Session(Option<SessionFile>),
     Transcript(Result<TranscriptPart, TranscriptFault>),

@@ -246,6 +246,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::Check(call) => mail::check::check(cx, call),
         AnyCall::Reply(call) => mail::ask::answer(cx, call),
         AnyCall::Inbox(call) => mail::inbox(cx, call),
+        AnyCall::MessageRead(call) => mail::ask::read(cx, call),
         AnyCall::Ask(call) => mail::ask::ask(cx, call),
 
         // Gate
@@ -288,6 +289,7 @@ fn route(cx: &mut Cx<'_>, call: AnyCall) -> Result<Answer, OpError> {
         AnyCall::TerminalRename(call) => terminal::name::rename(cx, call),
         AnyCall::TerminalSetPaneTitle(call) => terminal::name::set_pane_title(cx, call),
         AnyCall::TerminalSwitch(call) => terminal::name::switch(cx, call),
+        AnyCall::TerminalMark(call) => terminal::mark::mark(cx, call),
         AnyCall::TerminalClose(call) => terminal::close::close(cx, call),
         AnyCall::TerminalStop(call) => terminal::close::stop(cx, call),
 

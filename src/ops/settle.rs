@@ -3,7 +3,7 @@
 
 use super::cx::Cx;
 use super::error::OpError;
-use super::{limit, mail};
+use super::{limit, mail, terminal};
 use crate::base::id::TaskId;
 use crate::base::text;
 use crate::model::dispatch::{Dispatch, DispatchInput, DispatchState, Termination};
@@ -186,6 +186,7 @@ fn end_dispatch(
     ended.completed_at = Some(cx.now);
     ended.revoked_at = ended.revoked_at.or(Some(cx.now));
     cx.tx.put(&ended)?;
+    terminal::mark::attempt_ended(cx, &ended)?;
     limit::close(cx, &ended.id, "its attempt ended")?;
     mail::close_questions(cx, &ended.id)
 }

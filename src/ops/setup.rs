@@ -21,6 +21,7 @@ use crate::model::setup::{self as rules, Project, Setup, SetupChoice, SetupState
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::Worker;
 use crate::model::worktree::Worktree;
+use crate::store::tx::Tx;
 use serde_json::{Value, json};
 
 /// What the calls say about setup.
@@ -133,6 +134,27 @@ fn repo_of(cx: &Cx<'_>, worktree: &Worktree) -> Result<Repo, OpError> {
 /// The command that approves a text.
 pub fn approve_command(repo: &Repo, hash: &str) -> String {
     format!("orca repo hooks approve --repo id:{} --hash {}", repo.id, short(hash))
+}
+
+/// The command that shows what a setup waits for, and how to decide about it.
+pub fn show_command(setup: &Setup) -> String {
+    format!("orca {}", show_argv(setup).join(" "))
+}
+
+/// The same without the program.
+pub fn show_argv(setup: &Setup) -> Vec<String> {
+    let mut argv = ["repo", "hooks", "show", "--repo"].map(str::to_owned).to_vec();
+    argv.push(format!("id:{}", setup.repo_id));
+    argv
+}
+
+/// The setup of an attempt's worktree, while it waits for a person.
+pub fn waiting(tx: &Tx, worker: &Worker) -> Result<Option<Setup>, OpError> {
+    if worker.state.is_settled() || worker.setup_state != SetupState::AwaitingApproval.as_str() {
+        return Ok(None);
+    }
+    let Some(worktree) = &worker.worktree_id else { return Ok(None) };
+    Ok(tx.get::<Setup>(worktree)?.filter(|setup| setup.state == SetupState::AwaitingApproval))
 }
 
 /// Enough of a hash to tell texts apart.
@@ -354,7 +376,7 @@ pub fn warning(cx: &Cx<'_>, setup: &Setup) -> Result<Option<String>, OpError> {
 /// Commands that decide about what the setup waits for.
 pub fn decisions(cx: &Cx<'_>, setup: &Setup) -> Result<Vec<String>, OpError> {
     let Some(repo) = cx.tx.get::<Repo>(setup.repo_id.as_str())? else { return Ok(Vec::new()) };
-    let mut commands = vec![format!("orca repo hooks show --repo id:{}", repo.id)];
+    let mut commands = vec![show_command(setup)];
     let unapproved = setup.unapproved(&repo.hook_settings.approved);
     commands.extend(unapproved.iter().map(|script| approve_command(&repo, &script.hash())));
     Ok(commands)

@@ -2,6 +2,7 @@
 //! made here, so they cannot disagree (design 7.7).
 
 use super::error::OpError;
+use super::setup;
 use crate::base::id::{RunId, TaskId};
 use crate::model::dispatch::Dispatch;
 use crate::model::gate::Gate;
@@ -27,7 +28,20 @@ pub fn task(tx: &Tx, task: &Task) -> Result<TaskRow, OpError> {
     let latest = tx.last::<Dispatch>("task", task.id.as_str())?;
     let gates = tx.list::<Gate>("pending_task", task.id.as_str(), usize::MAX)?;
     let pending_gates = gates.into_iter().map(|gate| gate.id).collect();
-    Ok(TaskRow::new(task, latest.as_ref(), unmet(tx, task)?, pending_gates))
+    let mut row = TaskRow::new(task, latest.as_ref(), unmet(tx, task)?, pending_gates);
+    if let Some(id) = &row.dispatch_id {
+        let worker = tx.get::<Worker>(id.as_str())?;
+        let setup = worker.map(|worker| setup::waiting(tx, &worker)).transpose()?.flatten();
+        row.setup_decision = setup.as_ref().map(setup::show_command);
+    }
+    Ok(row)
+}
+
+/// The Task of a Worker, which shows what its start waits for.
+fn task_of(tx: &Tx, worker: &Worker) -> Result<Option<TaskRow>, OpError> {
+    let Some(dispatch) = tx.get::<Dispatch>(worker.dispatch_id.as_str())? else { return Ok(None) };
+    let found = tx.get::<Task>(dispatch.task_id.as_str())?;
+    found.map(|found| task(tx, &found)).transpose()
 }
 
 /// The dependencies of a Task that are not completed. One that is completed itself waits for none.
@@ -93,6 +107,7 @@ pub fn touched(tx: &Tx, touched: &Touched) -> Result<Vec<RowView>, OpError> {
         <Worker as Row>::NAME => {
             if let Some(found) = tx.get::<Worker>(key)? {
                 views.push(RowView::Worker(worker(tx, &found)?));
+                views.extend(task_of(tx, &found)?.map(RowView::Task));
             }
         }
         <Resource as Row>::NAME => {

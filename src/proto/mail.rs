@@ -185,6 +185,20 @@ pub struct Replied {
     pub duplicate: Option<bool>,
 }
 
+/// `message-read`: one message was read; nobody is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct MessageRead {
+    pub id: String,
+    pub from: Option<String>,
+}
+
+/// The reply of `message-read`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OneMessage {
+    pub message: MessageRow,
+}
+
 /// `inbox`: recent mail of everybody, newest first; consumes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -266,5 +280,6 @@ pub struct BrokenOff {
 
 call!(Send, "orchestration.send", Mutation, SendReply);
 call!(Reply, "orchestration.reply", Mutation, Replied);
+call!(MessageRead, "orchestration.messageRead", Mutation, OneMessage);
 call!(Inbox, "orchestration.inbox", Read, Mail);
 call!(Ask, "orchestration.ask", Mutation, Answered);

@@ -152,6 +152,7 @@ calls! {
     Check(mail::Check),
     Reply(mail::Reply),
     Inbox(mail::Inbox),
+    MessageRead(mail::MessageRead),
     Ask(mail::Ask),
 
     // Gate
@@ -195,6 +196,7 @@ calls! {
     TerminalRename(terminal::TerminalRename),
     TerminalSetPaneTitle(terminal::TerminalSetPaneTitle),
     TerminalSwitch(terminal::TerminalSwitch),
+    TerminalMark(terminal::TerminalMark),
     TerminalClose(terminal::TerminalClose),
     TerminalStop(terminal::TerminalStop),
 

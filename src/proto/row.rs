@@ -99,6 +99,9 @@ pub struct TaskRow {
     pub assignee_handle: Option<TerminalId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dispatch_id: Option<DispatchId>,
+    /// The setup script of the active attempt waits for a person: the command that shows it and how to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup_decision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec_truncated: Option<bool>,
 }
@@ -143,6 +146,7 @@ impl TaskRow {
             pending_gates,
             assignee_handle: active.and_then(|dispatch| dispatch.assignee_handle.clone()),
             dispatch_id: active.map(|dispatch| dispatch.id.clone()),
+            setup_decision: None,
             spec_truncated: None,
         }
     }
@@ -456,6 +460,9 @@ pub struct TerminalRow {
     pub dispatch_id: Option<DispatchId>,
     pub created_at: Timestamp,
     pub is_user_typed: bool,
+    /// An attempt in it ended, and nobody at a screen looked at it since.
+    #[serde(default)]
+    pub is_unseen: bool,
 }
 
 impl From<&Terminal> for TerminalRow {
@@ -481,6 +488,7 @@ impl From<&Terminal> for TerminalRow {
             dispatch_id: terminal.dispatch_id.clone(),
             created_at: terminal.created_at,
             is_user_typed: terminal.is_user_typed,
+            is_unseen: terminal.is_unseen && terminal.life.has_pane(),
         }
     }
 }

@@ -31,6 +31,9 @@ pub struct Status {
     /// Files beside them that no server could read; the log has the reasons.
     #[serde(default)]
     pub n_rejected: usize,
+    /// What of the settings' file does not count, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Which server is meant; always the local one.
@@ -121,6 +124,7 @@ impl Status {
             n_clients: 0,
             n_queued,
             n_rejected: 0,
+            warnings: Vec::new(),
         }
     }
 }

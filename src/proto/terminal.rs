@@ -391,6 +391,28 @@ pub struct Titled {
     pub title: Option<String>,
 }
 
+/// `terminal mark`: whether a person looked at it since its attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct TerminalMark {
+    pub terminal: Option<String>,
+    pub is_seen: bool,
+}
+
+/// The reply of `terminal mark`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Marked {
+    pub mark: Mark,
+}
+
+/// A terminal and how it is marked now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Mark {
+    pub handle: TerminalId,
+    pub is_unseen: bool,
+}
+
 /// `terminal switch`: every attached screen goes to the terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -507,5 +529,6 @@ about_one!(TerminalSend, "terminal.send", Mutation, SentInput);
 about_one!(TerminalWait, "terminal.wait", Read, Waited);
 about_one!(TerminalRename, "terminal.rename", Mutation, Renamed);
 about_one!(TerminalSetPaneTitle, "terminal.setPaneTitle", Mutation, PaneTitled);
+about_one!(TerminalMark, "terminal.mark", Mutation, Marked);
 about_one!(TerminalSwitch, "terminal.switch", Mutation, Switched);
 call!(TerminalExport, "terminal.export", Read, ExportedTerminal);

@@ -3,12 +3,15 @@
 use super::PtyError;
 use super::files::write_private;
 use crate::base::clock::Timestamp;
-use crate::base::text::without_secrets;
+use crate::base::text::{without_secrets, without_words};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// The most characters of a terminal that are kept (contract 7.4 "Archive").
 pub const MAX_CHARS: usize = 262_144;
+
+/// Beginnings of words of which a kept text holds no more than that.
+const SECRET_PREFIXES: &[&str] = &["dcap_"];
 
 /// What is known of an archived text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,16 +35,16 @@ impl ArchiveInfo {
 /// Keeps the newest [`MAX_CHARS`] characters of `text` in the terminal's folder `dir`, as
 /// `archive.txt` with `archive.json` beside it.
 ///
-/// A word that starts with one of `secret_prefixes` keeps only that prefix and `…`.
+/// A word that starts with `dcap_` keeps only that (contract 7.4), and none of `secrets` is kept.
 pub fn save(
     dir: &Path,
     terminal: &str,
     incarnation: &str,
     text: &str,
-    secret_prefixes: &[&str],
+    secrets: &[String],
     at: Timestamp,
 ) -> Result<ArchiveInfo, PtyError> {
-    let text = without_secrets(text.trim_end(), secret_prefixes);
+    let text = without_words(&without_secrets(text.trim_end(), SECRET_PREFIXES), secrets);
     let (n_clipped, kept) = newest(&text);
     let info = ArchiveInfo {
         terminal: terminal.to_owned(),
@@ -75,7 +78,7 @@ mod tests {
     use super::*;
 
     fn save_text(dir: &Path, text: &str) -> ArchiveInfo {
-        save(dir, "term_1", "inc_1", text, &["dcap_"], Timestamp(7)).unwrap()
+        save(dir, "term_1", "inc_1", text, &[String::from("g0539dvd")], Timestamp(7)).unwrap()
     }
 
     #[test]
@@ -92,8 +95,10 @@ mod tests {
     #[test]
     fn secrets_and_trailing_blanks_are_left_out() {
         let dir = tempfile::tempdir().unwrap();
-        save_text(dir.path(), "run --proof dcap_aB3-x_9 now\ndcap_q\n\n  ");
-        assert_eq!(load(dir.path()).unwrap().1, "run --proof dcap_… now\ndcap_…");
+        let text = "run --proof dcap_aB3-x_9 now\ndcap_q\n--proof g0539dvd, --proof=g0539dvd\ng0539dve --proof x\n\n  ";
+        save_text(dir.path(), text);
+        let kept = "run --proof dcap_… now\ndcap_…\n--proof …, --proof=…\ng0539dve --proof x";
+        assert_eq!(load(dir.path()).unwrap().1, kept);
     }
 
     #[test]

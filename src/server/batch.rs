@@ -190,12 +190,13 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// Tells every caller that nothing of theirs is stored.
-    pub fn answer_all(self) {
+    /// Tells every caller that nothing of theirs is stored. Gives what they were told.
+    pub fn answer_all(self) -> ErrorBody {
         let body = store_body(&self.error);
         for (reply, _) in self.replies {
             // A caller that left asks again anyway.
             drop(reply.send(Err(body.clone())));
         }
+        body
     }
 }

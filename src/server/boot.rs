@@ -28,6 +28,20 @@ pub struct Booted {
     pub lock: File,
     pub listener: UnixListener,
     pub store: Store,
+    pub store_file: FileId,
+}
+
+/// What tells a file from every other one that had or will have its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    fn of(metadata: &std::fs::Metadata) -> Self {
+        Self { device: metadata.dev(), inode: metadata.ino() }
+    }
 }
 
 /// Why there is no server.
@@ -62,8 +76,10 @@ pub fn boot(dir: &StateDir, uid: u32, is_detached: bool) -> Result<Booted, NotSt
     super::fault::arm(std::env::var(super::fault::VARIABLE).ok().as_deref());
     log(format_args!("orca {} starts in {}", env!("CARGO_PKG_VERSION"), dir.root().display()));
     let store = Store::open(&dir.store()).map_err(|error| NotStarted::Failed(store_body(&error)))?;
+    let store_file = std::fs::metadata(dir.store()).map_err(|error| unwritable(&error))?;
     let listener = listen(dir).map_err(|error| unwritable(&error))?;
-    Ok(Booted { lock, listener, store })
+    tell_pid(&lock).or_log("write the process id into the lock");
+    Ok(Booted { lock, listener, store, store_file: FileId::of(&store_file) })
 }
 
 /// Leaves the starter's session, folder and terminal, and writes to the log from here on.
@@ -83,11 +99,21 @@ fn detach(dir: &StateDir) -> std::io::Result<()> {
 /// Whether the state directory is still the one whose lock this is. One that was removed or moved away may
 /// have another server in its place by now.
 pub fn is_in_place(dir: &StateDir, lock: &File) -> bool {
-    match (std::fs::metadata(dir.lock()), lock.metadata()) {
-        (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
-        (Err(error), _) => error.kind() != std::io::ErrorKind::NotFound,
-        (Ok(_), Err(_)) => true,
+    lock.metadata().map_or(true, |ours| is_same_file(&dir.lock(), FileId::of(&ours)))
+}
+
+/// Whether a path still leads to a file; in doubt it does.
+pub fn is_same_file(path: &std::path::Path, file: FileId) -> bool {
+    match std::fs::metadata(path) {
+        Ok(there) => FileId::of(&there) == file,
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
+}
+
+/// Whoever finds this server silent reads its process id where it holds the lock.
+fn tell_pid(mut lock: &File) -> std::io::Result<()> {
+    lock.set_len(0)?;
+    writeln!(lock, "{}", std::process::id())
 }
 
 /// The lock is ours, so whatever lies at the socket's place is left over from a dead server.

@@ -13,7 +13,7 @@ mod watch;
 
 use super::batch::{Batch, Done};
 use super::command::{CallCommand, Command, Inbox, Reply};
-use super::effects::Effects;
+use super::effects::{Effects, Subject};
 use super::fault::{self, Point};
 use super::hub::{Hub, Lacking, Snapshot, Subscriber};
 use super::pane::Typed;
@@ -24,6 +24,7 @@ use super::world::LiveWorld;
 use crate::base::clock::Clock;
 use crate::base::id::{IdSource, SystemIds};
 use crate::base::report::{OrLog as _, log};
+use crate::model::dispatch::Dispatch;
 use crate::model::effect::{Effect, OpenEffect};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::advance;
@@ -37,8 +38,8 @@ use crate::proto::event::Change;
 use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
 use crate::proto::{AnyCall, CallKind};
-use crate::store::Store;
 use crate::store::tx::Tx;
+use crate::store::{Store, StoreError};
 use serde_json::Value;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -75,7 +76,7 @@ pub enum Ended {
     Stopped,
     /// It was asked to; terminals go on.
     Restarting,
-    /// Its state directory was removed or moved, so nobody finds it there any more.
+    /// Its state directory or its database was removed or moved, so nobody finds it there any more.
     Displaced,
     /// The disk refused a commit.
     Failed,
@@ -142,8 +143,8 @@ impl Engine {
         // Whoever reported while there was no server did so before anybody who can connect now.
         let mut kept = Batch::default();
         self.look_into_spool(&mut kept);
-        if self.finish(kept).is_none() {
-            return self.end(Ended::Failed);
+        if let Err(why) = self.finish(kept) {
+            return self.fail(&why);
         }
         loop {
             if self.settle_if_due().is_none() {
@@ -168,8 +169,8 @@ impl Engine {
             self.wake_concerned(&mut batch);
             self.look_after(&mut batch);
             self.nudge(&mut batch);
-            if self.finish(batch).is_none() {
-                return self.end(Ended::Failed);
+            if let Err(why) = self.finish(batch) {
+                return self.fail(&why);
             }
             if let Some((ended, reply)) = self.stopping.take() {
                 // Whoever asked may have left.
@@ -463,8 +464,8 @@ impl Engine {
         }
     }
 
-    /// Makes the batch durable and then tells everybody. None: the disk refused.
-    fn finish(&mut self, batch: Batch) -> Option<()> {
+    /// Makes the batch durable and then tells everybody, or says why the disk refused.
+    fn finish(&mut self, batch: Batch) -> Result<(), ErrorBody> {
         if batch.is_written() {
             fault::pass(Point::BeforeCommit);
         }
@@ -473,8 +474,7 @@ impl Engine {
             Ok(done) => done,
             Err(refused) => {
                 log(format_args!("the disk refused a commit, the server ends: {}", refused.error));
-                refused.answer_all();
-                return None;
+                return Err(refused.answer_all());
             }
         };
         if done.is_written {
@@ -485,7 +485,7 @@ impl Engine {
             fault::pass(Point::AfterOutcome);
         }
         self.tell(done);
-        Some(())
+        Ok(())
     }
 
     /// Settles the store once nothing was written for a while. None: the disk refused.
@@ -529,7 +529,7 @@ impl Engine {
         self.hub.send_missing(lacking, Change { seq, n_older_runs, rows, now, ..Change::default() });
     }
 
-    /// Begins an effect with the row of the terminal it is about.
+    /// Begins an effect with the terminal it is about.
     fn begin(&self, open: OpenEffect) {
         let terminal = match &open.effect {
             Effect::CreateWorktree(_) | Effect::RemoveWorktree(_) => None,
@@ -537,11 +537,17 @@ impl Engine {
             | Effect::DeliverPrompt { terminal_id, .. }
             | Effect::CloseTerminal { terminal_id, .. } => Some(terminal_id),
         };
-        let row = terminal.and_then(|id| {
-            let found = self.store.read().and_then(|tx| tx.get::<Terminal>(id.as_str()));
-            found.or_log("look up an effect's terminal").flatten()
-        });
-        self.effects.begin(open, row);
+        let subject = terminal
+            .and_then(|id| self.subject(id.as_str()).or_log("look up an effect's terminal").flatten());
+        self.effects.begin(open, subject);
+    }
+
+    fn subject(&self, id: &str) -> Result<Option<Subject>, StoreError> {
+        let tx = self.store.read()?;
+        let Some(row) = tx.get::<Terminal>(id)? else { return Ok(None) };
+        let made_in_it = tx.list::<Dispatch>("terminal", id, usize::MAX)?;
+        let proofs = made_in_it.into_iter().map(|dispatch| dispatch.proof).collect();
+        Ok(Some(Subject { row, proofs }))
     }
 
     /// Takes over the terminals that an earlier server left. What became of the others is told to this
@@ -597,6 +603,16 @@ impl Engine {
         let Some((fresh, seq)) = rows.map_err(ErrorBody::from).or_log("make a snapshot") else { return };
         let rest = Snapshot { seq, live: self.terminals.live_rows(), now: self.clock.now() };
         self.hub.send_snapshot(id, fresh, rest);
+    }
+
+    /// The disk refused. Who waits hears why: what they wait for is kept under their request, and the next
+    /// server may not be able to start.
+    fn fail(mut self, why: &ErrorBody) -> Ended {
+        for waiting in self.waits.take_all() {
+            // A caller that left asks again anyway.
+            drop(waiting.reply.send(Err(why.clone())));
+        }
+        self.end(Ended::Failed)
     }
 
     fn end(mut self, ended: Ended) -> Ended {

@@ -40,7 +40,7 @@ use crate::base::report::{OrLog as _, log};
 use crate::config::env::Environment;
 use crate::git::name::{BranchPrefix, Layout};
 use crate::proto::error::ErrorBody;
-use boot::Booted;
+use boot::{Booted, FileId};
 use command::{Command, INBOX};
 use conn::Closing;
 use effects::{Effects, WorktreePlaces};
@@ -48,6 +48,7 @@ use engine::{Ended, Engine};
 use host::Host;
 use spool::Spool;
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use terminals::Terminals;
@@ -85,7 +86,7 @@ fn serve(
     uid: u32,
     is_detached: bool,
 ) -> Result<(), ErrorBody> {
-    let Booted { lock, listener, store } = booted;
+    let Booted { lock, listener, store, store_file } = booted;
     let config = rules::read_config(environment);
     let rules = rules::resolve(dir, environment, &config);
     // One thread: each hop to another costs a key its echo. What blocks has threads of its own.
@@ -138,7 +139,7 @@ fn serve(
     let typing = Arc::clone(&terminals);
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
-    let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock }));
+    let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock, store_file }));
     log(format_args!("the server ends: {end:?}"));
     typing.finish_typing(terminals::KILL_GRACE);
     if boot::is_in_place(dir, &lock) {
@@ -169,9 +170,18 @@ fn keep_copy(engine: &Engine, dir: &StateDir) {
 struct Stand<'a> {
     dir: &'a StateDir,
     lock: &'a File,
+    store_file: FileId,
 }
 
 impl Stand<'_> {
+    /// What is gone of the place; what is stored from now on would be found by nobody.
+    fn missing(&self) -> Option<PathBuf> {
+        if !boot::is_in_place(self.dir, self.lock) {
+            return Some(self.dir.root().to_owned());
+        }
+        Some(self.dir.store()).filter(|store| !boot::is_same_file(store, self.store_file))
+    }
+
     /// Listens anew where somebody tidied the socket away.
     fn listen_again(&self) -> Option<UnixListener> {
         if self.dir.socket().symlink_metadata().is_ok() {
@@ -210,7 +220,8 @@ async fn accept(
             },
             ended = &mut engine_ended => break ended.ok(),
             _ = look.tick() => {
-                if !boot::is_in_place(stand.dir, stand.lock) {
+                if let Some(missing) = stand.missing() {
+                    log(format_args!("{} was removed or replaced", missing.display()));
                     // It ends as soon as the engine has room for the word; full, it is asked again.
                     host.inbox.try_send(Command::Displaced).or_log("leave a place that is gone");
                 } else if let Some(again) = stand.listen_again() {

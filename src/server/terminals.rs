@@ -36,8 +36,6 @@ use std::time::{Duration, Instant};
 const JOURNAL_BYTES: usize = 1 << 20;
 /// Bytes of lines in one part of an export, nearly.
 const EXPORT_BYTES: usize = 2 << 20;
-/// Beginnings of words of which a kept text holds no more than that.
-const SECRETS: &[&str] = &["dcap_"];
 /// How long a process may take to end, in all: hang-up, SIGTERM, SIGKILL.
 const KILL_GRACE_MS: u32 = 3_000;
 /// The same.
@@ -460,13 +458,14 @@ impl Terminals {
         pane.inner().end
     }
 
-    /// Keeps the text of a terminal that is closed, and forgets the rest. `fleeting` is what was there
-    /// before the end, see [`Pane::fleeting_output`]. Gives `captured` or `empty`.
+    /// Keeps the text of a terminal that is closed, without `secrets`, and forgets the rest. `fleeting` is
+    /// what was there before the end, see [`Pane::fleeting_output`]. Gives `captured` or `empty`.
     pub fn archive(
         &self,
         terminal: &TerminalId,
         incarnation: &str,
         fleeting: Option<OutputPage>,
+        secrets: &[String],
     ) -> &'static str {
         let dir = self.folder(terminal);
         let fleeting = fleeting.unwrap_or_default();
@@ -476,7 +475,7 @@ impl Terminals {
         let is_same = fleeting.lines.ends_with(&page.lines);
         let lines = if is_same { fleeting.lines } else { [fleeting.lines, page.lines].concat() };
         let text = lines.join("\n");
-        let saved = archive::save(&dir, terminal.as_str(), incarnation, &text, SECRETS, Clock::System.now());
+        let saved = archive::save(&dir, terminal.as_str(), incarnation, &text, secrets, Clock::System.now());
         match saved.or_log("keep the output of a closed terminal") {
             Some(info) => {
                 journal::discard(&dir);
@@ -489,11 +488,16 @@ impl Terminals {
     }
 
     /// Keeps the text that a terminal has now, as it would be kept at its end.
-    pub fn keep_text(&self, terminal: &TerminalId, incarnation: &str) -> Result<(), PtyError> {
+    pub fn keep_text(
+        &self,
+        terminal: &TerminalId,
+        incarnation: &str,
+        secrets: &[String],
+    ) -> Result<(), PtyError> {
         let all = ReadWish { cursor: Some(0), limit: usize::MAX, is_screen: false };
         let Some(page) = self.read_output(terminal, &all) else { return Ok(()) };
         let (dir, text) = (self.folder(terminal), page.lines.join("\n"));
-        archive::save(&dir, terminal.as_str(), incarnation, &text, SECRETS, Clock::System.now()).map(drop)
+        archive::save(&dir, terminal.as_str(), incarnation, &text, secrets, Clock::System.now()).map(drop)
     }
 
     /// The end of a process is on disk: its holder may go.

@@ -82,7 +82,7 @@ actions! {
     Open = "open", "open";
     Edit = "edit", "answer in your own words";
     GoToPane = "go_to_pane", "go to the pane";
-    PutAway = "put_away", "put read mail away on this screen";
+    PutAway = "put_away", "mark the mail as read";
     Confirm = "confirm", "yes";
     Close = "close", "back";
 }

@@ -101,11 +101,9 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         has_heartbeat: attempt.last_heartbeat_at.is_some(),
         activity: live.map(|live| live.activity.as_str()),
         quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, now),
+        awaits_approval: awaits_approval(mirror, attempt),
     };
     let shown = sight.shown();
-    if shown == Shown::Starting && awaits_approval(mirror, attempt) {
-        return Mark::new("!", "setup waits for your approval", Role::Attention);
-    }
     let (glyph, role) = look(shown);
     let word = match (shown, sight.quiet_ms) {
         (Shown::Quiet, Some(quiet)) => format!("quiet {}", text::age(quiet)),
@@ -121,9 +119,11 @@ fn look(shown: Shown) -> (&'static str, Role) {
         Shown::Lost => ("!", Role::Bad),
         Shown::Stopped | Shown::Abandoned => ("□", Role::Quiet),
         Shown::Asks => ("?", Role::Attention),
-        Shown::BriefHeld | Shown::BriefUnconfirmed | Shown::BriefNotTaken | Shown::WantsYou => {
-            ("!", Role::Attention)
-        }
+        Shown::SetupUnapproved
+        | Shown::BriefHeld
+        | Shown::BriefUnconfirmed
+        | Shown::BriefNotTaken
+        | Shown::WantsYou => ("!", Role::Attention),
         Shown::StartUnknown | Shown::StopUnknown | Shown::Error => ("!", Role::Bad),
         Shown::Starting | Shown::Stopping => ("◌", Role::Running),
         Shown::Idle => ("◐", Role::Running),
@@ -179,6 +179,18 @@ pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mar
     }
 }
 
+/// The colour that its repository gave a pane (contract 5.3), for a bar beside its name: whatever stands in
+/// it must be readable on any ground.
+pub fn tab_color(terminal: &TerminalRow) -> Option<Role> {
+    let hex = terminal.color.as_deref()?.strip_prefix('#')?;
+    let digits = hex.chars().map(|c| u8::try_from(c.to_digit(16)?).ok()).collect::<Option<Vec<u8>>>()?;
+    match digits.as_slice() {
+        [red, green, blue] => Some(Role::Tab(red * 17, green * 17, blue * 17)),
+        [a, b, c, d, e, f] => Some(Role::Tab(a * 16 + b, c * 16 + d, e * 16 + f)),
+        _ => None,
+    }
+}
+
 /// The name of a pane: the one it was given since, its task, the title it was opened with, or what runs in it.
 pub fn pane_title(mirror: &Mirror, terminal: &TerminalRow) -> String {
     let named = terminal.pane_title.as_deref().map(text::one_line).filter(|title| !title.is_empty());
@@ -216,10 +228,7 @@ pub fn open_gates(mirror: &Mirror) -> impl Iterator<Item = &crate::proto::row::G
 
 /// Whether a terminal has a pane.
 pub fn is_shown(terminal: &TerminalRow) -> bool {
-    match terminal.life {
-        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Exited | TerminalLife::Lost => true,
-        TerminalLife::Closed | TerminalLife::Failed => false,
-    }
+    terminal.life.has_pane()
 }
 
 /// What the status line counts.
@@ -284,6 +293,25 @@ pub fn agent_of<'m>(mirror: &'m Mirror, dispatch: &DispatchId) -> Option<&'m str
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_tab_has_the_colour_that_its_repository_gave_it() {
+        let check = |color: &str, expected: Option<Role>| {
+            let mut change = crate::tui::testing::snapshot();
+            let terminal = change.rows.iter_mut().find_map(|row| match row {
+                crate::proto::event::RowView::Terminal(row) => Some(row),
+                _ => None,
+            });
+            let terminal = terminal.unwrap();
+            terminal.color = Some(color.to_owned());
+            assert_eq!(tab_color(terminal), expected, "{color}");
+        };
+        check("#0af", Some(Role::Tab(0, 170, 255)));
+        check("#0AfF10", Some(Role::Tab(10, 255, 16)));
+        check("red", None);
+        check("#12345", None);
+        check("#ggg", None);
+    }
 
     #[test]
     fn every_sign_of_an_attempt_is_explained() {

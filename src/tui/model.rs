@@ -172,8 +172,9 @@ pub struct Model {
     /// The timeline of the task that is shown.
     pub history: Option<TaskHistory>,
     pub toasts: Vec<Toast>,
-    pub unseen: BTreeSet<TerminalId>,
-    /// Unread mail that the person put away on this screen.
+    /// Panes that the person looked at here; the server was asked to take their mark away.
+    pub looked_at: BTreeSet<TerminalId>,
+    /// Unread mail that the person put away here; the server was asked to mark it read.
     pub put_away: BTreeSet<MessageId>,
     /// The last press of the left button on a pane.
     pub press: Option<Press>,
@@ -221,6 +222,10 @@ pub enum CallPurpose {
     OpenShell,
     OpenEditor,
     ClosePane,
+    /// A message was put away.
+    PutAway(MessageId),
+    /// A pane was looked at, or is to be.
+    Mark,
     /// The timeline of a task.
     History(TaskId),
 }
@@ -259,7 +264,7 @@ impl Model {
             is_prefix_on: false,
             modal: None,
             history: None,
-            unseen: BTreeSet::new(),
+            looked_at: BTreeSet::new(),
             put_away: BTreeSet::new(),
             press: None,
             copied: None,
@@ -401,7 +406,13 @@ impl Model {
 
     /// Everything that needs the person, and what they have not looked at.
     pub fn attention(&self) -> Vec<facts::Attention> {
-        facts::attention(&self.mirror, &self.unseen, &self.put_away)
+        facts::attention(&self.mirror, &self.looked_at, &self.put_away)
+    }
+
+    /// Whether a pane is to be looked at.
+    pub fn is_unseen(&self, terminal: &TerminalId) -> bool {
+        let row = self.mirror.terminals.get(terminal);
+        row.is_some_and(|row| row.is_unseen) && !self.looked_at.contains(terminal)
     }
 
     /// Shows a note for `seconds`. The same note twice in a row is one that stays longer.

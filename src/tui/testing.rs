@@ -142,6 +142,13 @@ pub fn unapproved_setup() -> Vec<crate::proto::event::RowView> {
     serde_json::from_value(rows).unwrap()
 }
 
+/// The ended terminal of [`snapshot`], which nobody looked at since.
+pub fn unseen(number: u32) -> crate::proto::event::RowView {
+    let more = json!({"dispatchId": format!("ctx_{number:012}"), "life": "exited", "isUnseen": true,
+        "end": {"exit_code": 0, "signal": null, "at": ago(12)}});
+    serde_json::from_value(terminal(number, "codex", "find-write", 25, more)).unwrap()
+}
+
 /// Mail to the person.
 pub fn mail(number: u32, from: &str, subject: &str, body: &str) -> crate::proto::event::RowView {
     let row = message(number, from, subject, body);

@@ -30,6 +30,8 @@ pub enum Role {
     Key,
     /// The prefix or scroll mode is on.
     Mode,
+    /// The colour that a repository gave one of its tabs: red, green, blue.
+    Tab(u8, u8, u8),
 }
 
 /// What our own screen is drawn on.
@@ -77,7 +79,7 @@ impl Theme {
     /// The look of a role.
     pub fn style(self, role: Role) -> Style {
         let modifier = match role {
-            Role::Text | Role::Running | Role::Good | Role::Key => Modifier::empty(),
+            Role::Text | Role::Running | Role::Good | Role::Key | Role::Tab(..) => Modifier::empty(),
             Role::Quiet | Role::Frame => Modifier::DIM,
             Role::Heading | Role::Focus | Role::Attention | Role::Bad => Modifier::BOLD,
             Role::Selected => Modifier::REVERSED,
@@ -101,6 +103,7 @@ fn color(ground: Ground, role: Role) -> Option<Color> {
         Role::Running => (Color::Cyan, Some(Color::Blue)),
         Role::Good => (Color::Green, None),
         Role::Bad => (Color::LightRed, Some(Color::Red)),
+        Role::Tab(red, green, blue) => (Color::Rgb(red, green, blue), Some(Color::Rgb(red, green, blue))),
     };
     match ground {
         Ground::Dark => Some(on_dark),

@@ -71,6 +71,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Tick(now) => tick(model, now),
     };
     cmds.extend(nav::settle_focus(model));
+    cmds.extend(nav::look(model));
     cmds.extend(key_releases(model));
     cmds.extend(copy::keep(model));
     cmds.extend(history::ask(model));

@@ -178,6 +178,7 @@ fn write_attempt(tx: &mut Tx, run: usize, task: usize) {
         dispatch_id: Some(id),
         created_at: at(run, task),
         is_user_typed: false,
+        is_unseen: false,
     })
     .unwrap();
 }
@@ -211,6 +212,7 @@ fn worker(id: &DispatchId, terminal: &TerminalId, created_at: Timestamp) -> Work
             is_reused_terminal: false,
         },
         process_end: None,
+        drift: None,
         created_at,
         updated_at: created_at,
     }

@@ -65,6 +65,27 @@ fn a_moved_state_directory_takes_its_terminals_along() {
 }
 
 #[test]
+fn a_removed_or_replaced_database_ends_its_server() {
+    for is_replaced in [false, true] {
+        let sandbox = Sandbox::new();
+        sandbox.ask(&["orchestration", "run-create", "--objective", "kept"]);
+        let (server, store) = (sandbox.server_pid().unwrap(), sandbox.state().join("orca.redb"));
+        if is_replaced {
+            let copy = sandbox.state().join("copy");
+            std::fs::copy(&store, &copy).unwrap();
+            std::fs::rename(&copy, &store).unwrap();
+        } else {
+            std::fs::remove_file(&store).unwrap();
+        }
+        wait_for_end(server);
+        assert!(sandbox.log().contains("orca.redb was removed or replaced"), "{}", sandbox.log());
+        let runs = sandbox.ask(&["orchestration", "run-list"])["runs"].as_array().unwrap().len();
+        assert_ne!(sandbox.server_pid(), Some(server));
+        assert!(is_replaced || runs == 0, "{runs}");
+    }
+}
+
+#[test]
 fn a_removed_socket_is_made_again() {
     let sandbox = Sandbox::new();
     sandbox.ask(&["server", "start"]);

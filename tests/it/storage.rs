@@ -10,8 +10,9 @@ use orca::model::limit::Limits;
 use orca::model::run::{Consumer, Run};
 use orca::store::{Store, StoreError, copy};
 use proptest::prelude::*;
+use serde_json::Value;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Output, Stdio};
 
 const N_RUNS: usize = 60;
 
@@ -98,18 +99,37 @@ fn a_first_start_without_room_leaves_nothing_in_the_way() {
     sandbox.ask(&["orchestration", "run-create", "--objective", "room again"]);
 }
 
-/// Repeats a call until the disk of its server is full: how often it went well, and the exit code and the
-/// envelope of the one that did not.
-fn fill_up(sandbox: &Sandbox, words: &[&str]) -> (u64, Option<i32>, serde_json::Value) {
+/// A call that was repeated until the disk of its server was full.
+struct Filled {
+    /// How often it went well.
+    n_promised: u64,
+    /// The one that did not.
+    refused: Output,
+    /// A call that waited meanwhile.
+    waiting: Output,
+}
+
+fn fill_up(sandbox: &Sandbox, words: &[&str]) -> Filled {
     sandbox.ask(&["orchestration", "run-create", "--objective", "full"]);
     sandbox.ask(&["server", "stop", "--force"]);
     let length = std::fs::metadata(sandbox.state().join("orca.redb")).unwrap().len();
-    let blocks = length / 512 + 64;
+    // Room for the call that waits and for some mail.
+    let blocks = length / 512 + 2_048;
     let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" server run");
     let mut server =
         sandbox.shell_command(&script).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let is_up = || sandbox.envelope(&["status"])["result"]["runtime"]["reachable"] == true;
     until(|| is_up().then_some(()), || sandbox.log());
+    let check = ["orchestration", "check", "--wait", "--types", "worker_done", "--timeout-ms", "600000"];
+    let waiting = sandbox
+        .command(&[&check[..], &["--retry-request", "waits", "--json"]].concat())
+        .env("ORCA_NO_AUTOSTART", "1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let request = || sandbox.envelope(&["orchestration", "request-show", "--request", "waits"]);
+    let is_waiting = || request()["result"]["request"]["state"] == "pending";
+    until(|| is_waiting().then_some(()), || request().to_string());
     let mut n_promised = 0;
     let refused = loop {
         let output = sandbox.command(words).env("ORCA_NO_AUTOSTART", "1").output().unwrap();
@@ -119,17 +139,22 @@ fn fill_up(sandbox: &Sandbox, words: &[&str]) -> (u64, Option<i32>, serde_json::
         n_promised += 1;
     };
     server.wait().unwrap();
-    (n_promised, refused.status.code(), serde_json::from_slice(&refused.stdout).unwrap())
+    Filled { n_promised, refused, waiting: waiting.wait_with_output().unwrap() }
 }
 
 #[test]
 fn a_server_without_room_refuses_and_keeps_what_it_promised() {
     let sandbox = Sandbox::new();
     let text = "x".repeat(60_000);
-    let (n_promised, _, envelope) =
+    let Filled { n_promised, refused, waiting } =
         fill_up(&sandbox, &["orchestration", "run-create", "--json", "--objective", &text]);
-    assert_eq!(envelope["error"]["code"], "store_unwritable", "{envelope}");
-    assert!(envelope["error"]["data"]["nextSteps"][0].is_string(), "{envelope}");
+    let refused: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(refused["error"]["code"], "store_unwritable", "{refused}");
+    assert!(refused["error"]["data"]["nextSteps"][0].is_string(), "{refused}");
+    let waiting: Value = serde_json::from_slice(&waiting.stdout).unwrap();
+    assert_eq!(waiting["error"]["code"], "store_unwritable", "{waiting}");
+    let steps = waiting["error"]["data"]["nextSteps"].to_string();
+    assert!(steps.contains("df -h") && steps.contains("--retry-request"), "{steps}");
     let n_kept = sandbox.ask(&["orchestration", "run-list"])["runs"].as_array().unwrap().len() as u64 - 1;
     assert!((n_promised..=n_promised + 1).contains(&n_kept), "{n_kept} of {n_promised}");
 }
@@ -138,9 +163,14 @@ fn a_server_without_room_refuses_and_keeps_what_it_promised() {
 fn a_report_that_meets_a_full_disk_is_kept_and_counts_later() {
     let sandbox = Sandbox::new();
     let text = "x".repeat(100_000);
-    let (n_promised, code, envelope) =
+    let Filled { n_promised, refused, .. } =
         fill_up(&sandbox, &["orchestration", "send", "--json", "--subject", "s", "--body", &text]);
-    assert_eq!((code, &envelope["result"]["queued"]), (Some(75), &true.into()), "{envelope}");
+    let envelope: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(
+        (refused.status.code(), &envelope["result"]["queued"]),
+        (Some(75), &true.into()),
+        "{envelope}"
+    );
     let mail = || sandbox.ask(&["orchestration", "inbox", "--limit", "1000"])["count"].as_u64();
     until(|| (mail() == Some(n_promised + 1)).then_some(()), || format!("{:?} of {n_promised}", mail()));
 }

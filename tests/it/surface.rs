@@ -133,6 +133,13 @@ fn completions_and_pages_hold_every_verb() {
             assert!(script.contains(last.as_str()), "{shell} does not complete {last}");
         }
         assert_eq!(run(&mut world, &format!("orca completions {shell}")).stdout, script);
+        for hidden in ["pairing-code", "include-remote", "coordinator-start"] {
+            assert!(!script.contains(hidden), "{shell} offers {hidden}");
+        }
+        // Of --agent, of a check's --types, of events' --types.
+        for word in ["goose", "merge_ready", "task.created"] {
+            assert!(script.contains(word), "{shell} does not offer {word}");
+        }
     }
     let dir = world.home.path().join("man1");
     let printed = run(&mut world, &format!("orca man --dir {} --json", dir.display()));

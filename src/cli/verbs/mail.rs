@@ -10,8 +10,8 @@ use crate::client::Unanswered;
 use crate::model::message::{MessageType, Priority, ReportedOutcome};
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
-    Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, Replied, Reply, Send,
-    SendReply, Sent, SentToGroup,
+    Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, MessageRead,
+    OneMessage, Replied, Reply, Send, SendReply, Sent, SentToGroup,
 };
 use crate::proto::row::MessageRow;
 use clap::Args;
@@ -389,6 +389,32 @@ impl Verb for ReplyArgs {
     }
     fn is_fleet_unwanted(&self) -> bool {
         self.fleet.no_fleet
+    }
+}
+
+/// Marks one message of yours as read, without an answer. A question stays open.
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  orca orchestration message-read --id msg_0123456789ab --json")]
+pub struct MessageReadArgs {
+    /// The message.
+    #[arg(long, value_name = "MESSAGE")]
+    id: String,
+    #[command(flatten)]
+    from: FromArg,
+    #[command(flatten)]
+    retry: RetryArg,
+}
+
+impl Verb for MessageReadArgs {
+    type Call = MessageRead;
+    fn call(&self) -> Result<MessageRead, ErrorBody> {
+        Ok(MessageRead { id: self.id.clone(), from: self.from.from.clone() })
+    }
+    fn text(&self, reply: &OneMessage) -> String {
+        format!("{} is read", reply.message.id)
+    }
+    fn retry_request(&self) -> Option<&str> {
+        self.retry.retry_request.as_deref()
     }
 }
 

@@ -83,6 +83,8 @@ pub enum Orchestration {
     Check(mail::CheckArgs),
     /// Answer a question or message.
     Reply(mail::ReplyArgs),
+    /// Mark one message as read.
+    MessageRead(mail::MessageReadArgs),
     /// Show recent mail of everybody.
     Inbox(mail::InboxArgs),
     /// Ask and wait for the answer.
@@ -144,6 +146,7 @@ pub fn orchestration(verb: &Orchestration, session: &mut Session<'_>) -> u8 {
         Orchestration::Send(args) => verb::run(args, session),
         Orchestration::Check(args) => verb::run(args, session),
         Orchestration::Reply(args) => verb::run(args, session),
+        Orchestration::MessageRead(args) => verb::run(args, session),
         Orchestration::Inbox(args) => verb::run(args, session),
         Orchestration::Ask(args) => verb::run(args, session),
 

@@ -47,6 +47,9 @@ fn notes(task: &TaskRow) -> Vec<String> {
         let place = task.assignee_handle.as_ref().map(|handle| format!(" in {handle}")).unwrap_or_default();
         notes.push(format!("worker {dispatch}{place}"));
     }
+    if let Some(decide) = &task.setup_decision {
+        notes.push(format!("its setup script waits for approval: {decide}"));
+    }
     if !task.unmet_dependencies.is_empty() {
         let waits: Vec<String> =
             task.unmet_dependencies.iter().map(|dep| format!("{} ({})", dep.id, dep.status)).collect();

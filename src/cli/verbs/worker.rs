@@ -214,11 +214,14 @@ impl Verb for WorkerShowArgs {
 
 /// The command to run after this one; where the advice is to look, what the worker said last.
 fn next(reply: &Shown) -> Option<String> {
-    let argv = reply.projection.next_action.argv.join(" ");
-    match reply.projection.next_action.kind.as_str() {
-        "inspect" => Some(format!("orca orchestration worker-read --dispatch {}", reply.dispatch.id)),
-        _ => (!argv.is_empty()).then(|| format!("orca {argv}")),
+    let argv = &reply.projection.next_action.argv;
+    if argv.iter().any(|word| word == "worker-show") {
+        // A dialog is on the screen only.
+        let is_dialog = reply.projection.attention.categories.iter().any(|category| category == "approval");
+        let source = if is_dialog { " --source terminal" } else { "" };
+        return Some(format!("orca orchestration worker-read --dispatch {}{source}", reply.dispatch.id));
     }
+    (!argv.is_empty()).then(|| format!("orca {}", argv.join(" ")))
 }
 
 /// Lists attempts, newest first.
@@ -258,6 +261,10 @@ fn line(row: &WorkerListRow) -> String {
     if row.projection.attention.requires_action {
         let look = format!("! {}", row.projection.attention.categories.join(", "));
         line.push_str(&format!("  {}", tinted(Tone::Waits, &look)));
+    }
+    let next = &row.projection.next_action.argv;
+    if next.first().is_some_and(|group| group != "orchestration") {
+        line.push_str(&format!("\n    next: orca {}", next.join(" ")));
     }
     line
 }

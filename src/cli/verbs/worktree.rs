@@ -1,6 +1,6 @@
 //! Worktree verbs.
 
-use crate::base::text::{counted, one_line, pad};
+use crate::base::text::{counted, many_lines, one_line, pad};
 use crate::cli::args::{FromArg, RetryArg, invalid};
 use crate::cli::tone::{self, tinted, warning};
 use crate::cli::verb::{self, Session, Verb};
@@ -379,7 +379,7 @@ impl Verb for WorktreeRemoveArgs {
         if let Some(kept) = &reply.preserved_branch {
             text.push_str(&format!("\nthe branch {} stays", one_line(&kept.branch_name)));
         }
-        text.extend(reply.warning.iter().map(|text| format!("\n{}", warning(&one_line(text)))));
+        text.extend(reply.warning.iter().map(|text| format!("\n{}", warning(&many_lines(text)))));
         text
     }
     fn retry_request(&self) -> Option<&str> {

@@ -14,7 +14,9 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{gate, reply};
-use crate::proto::mail::{Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, Replied, Reply, brief_command};
+use crate::proto::mail::{
+    Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, MessageRead, OneMessage, Replied, Reply, brief_command,
+};
 use crate::proto::row::{MessageRow, QuestionRow};
 use serde_json::json;
 
@@ -230,15 +232,7 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
         return Err(invalid("--body is over 1 MiB; put the long text into a file and name it."));
     }
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let message = match MessageId::parse(&call.id) {
-        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
-        Err(_) => None,
-    };
-    let message = message.ok_or_else(|| {
-        let shown = text::cut_chars(&text::one_line(&call.id), 60);
-        refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
-            .next_step("orca orchestration inbox --json")
-    })?;
+    let message = named(cx, &call.id)?;
     if let Some(run) = call.run.as_deref() {
         check_run(cx, &message, run)?;
     }
@@ -246,6 +240,39 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
         Some(question) => answer_question(cx, &caller, question, &call.body),
         None => answer_mail(cx, &caller, message, &call.body),
     }
+}
+
+fn named(cx: &Cx<'_>, id: &str) -> Result<Message, OpError> {
+    let message = match MessageId::parse(id) {
+        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
+        Err(_) => None,
+    };
+    message.ok_or_else(|| {
+        let shown = text::cut_chars(&text::one_line(id), 60);
+        refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
+            .next_step("orca orchestration inbox --json")
+            .into()
+    })
+}
+
+/// `message-read`: as reading it with `check`, of one message. A question in it stays open.
+pub fn read(cx: &mut Cx<'_>, call: MessageRead) -> Result<Answer, OpError> {
+    let caller = caller::resolve(cx, call.from.as_deref(), None)?;
+    let mut message = named(cx, &call.id)?;
+    if !is_readers(cx, &caller, &message.mailbox)? {
+        let text = format!(
+            "{} is mail to {}, which {} does not read.",
+            message.id,
+            message.mailbox,
+            caller.handle()
+        );
+        return Err(refuse(ErrorCode::ConsumerFenced, text)
+            .with("effectsApplied", false)
+            .next_step("orca orchestration inbox --json")
+            .into());
+    }
+    super::mark_read(cx, &mut message)?;
+    reply(&OneMessage { message: MessageRow::from(&message) })
 }
 
 /// `--run` asserts which Run a message is of.
@@ -396,7 +423,7 @@ fn answer_mail(
     reply(&Replied { message: MessageRow::from(&message), question: None, duplicate: None })
 }
 
-/// The caller is whom the mailbox belongs to: only then does an answer count as having read.
+/// The caller is whom the mailbox belongs to: only then does it count as read.
 fn is_readers(cx: &Cx<'_>, caller: &Caller, mailbox: &Mailbox) -> Result<bool, OpError> {
     Ok(match mailbox {
         Mailbox::Run(id) => {

@@ -51,7 +51,7 @@ pub(super) fn send(
     let mut messages = Vec::new();
     let mut warnings = Vec::new();
     for route in routes {
-        warnings.extend(open_question_warnings(cx, &route.mailbox)?);
+        warnings.extend(open_question_warnings(cx, &route.mailbox, call)?);
         let mut new = new_message(call, kind, caller, route);
         new.thread_id = Some(thread.clone());
         messages.push(MessageRow::from(&post(cx, new)?));

@@ -43,7 +43,7 @@ pub fn send(cx: &mut Cx<'_>, call: Send) -> Result<Answer, OpError> {
         return group::send(cx, &caller, &call, kind, name);
     }
     let route = route(cx, &caller, &call)?;
-    let warnings = open_question_warnings(cx, &route.mailbox)?;
+    let warnings = open_question_warnings(cx, &route.mailbox, &call)?;
     let message = post(cx, new_message(&call, kind, &caller, route))?;
     reply(&Sent {
         message: MessageRow::from(&message),
@@ -213,8 +213,16 @@ fn address(to: &str) -> Result<Mailbox, OpError> {
     })
 }
 
-/// Plain mail does not unblock a worker that waits for an answer (design 12).
-pub(super) fn open_question_warnings(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<Vec<String>, OpError> {
+/// The longest text that is given again in a command line, in bytes.
+const MAX_AGAIN: usize = 200;
+
+/// Plain mail does not unblock a worker that waits for an answer (design 12): the commands that do, with
+/// what was sent as the answer.
+pub(super) fn open_question_warnings(
+    cx: &Cx<'_>,
+    mailbox: &Mailbox,
+    sent: &Send,
+) -> Result<Vec<String>, OpError> {
     let dispatch = match mailbox {
         Mailbox::Dispatch(id) => Some(id.clone()),
         Mailbox::Terminal(handle) => match cx.tx.get::<Terminal>(handle.as_str())? {
@@ -224,12 +232,17 @@ pub(super) fn open_question_warnings(cx: &Cx<'_>, mailbox: &Mailbox) -> Result<V
         Mailbox::Run(_) | Mailbox::User => None,
     };
     let Some(dispatch) = dispatch else { return Ok(Vec::new()) };
+    let said = text::one_line(if sent.body.trim().is_empty() { &sent.subject } else { &sent.body });
+    let answer = match said.len() <= MAX_AGAIN {
+        true => format!("--body {}", text::shell_quote(&said)),
+        false => String::from("--body-file -"),
+    };
     let open = cx.tx.list::<Question>("pending_dispatch", dispatch.as_str(), 10)?;
     Ok(open
         .into_iter()
         .map(|question| {
             format!(
-                "This worker waits for an answer to {}; mail does not unblock it: orca orchestration reply --id {} --body \"…\" --json",
+                "This worker waits for an answer to {}; mail does not unblock it: orca orchestration reply --id {} {answer} --json",
                 question.message_id, question.message_id
             )
         })

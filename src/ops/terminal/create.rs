@@ -94,6 +94,7 @@ fn add_in(
         dispatch_id: None,
         created_at: cx.now,
         is_user_typed: false,
+        is_unseen: false,
         id,
     };
     cx.tx.put(&terminal)?;

@@ -1,8 +1,9 @@
-//! Terminal verbs, by what they do: [`create`], [`read`], [`send`], [`wait`], [`name`], [`close`]. None
-//! of them touches a file.
+//! Terminal verbs, by what they do: [`create`], [`read`], [`send`], [`wait`], [`name`], [`mark`], [`close`].
+//! None of them touches a file.
 
 pub mod close;
 pub mod create;
+pub mod mark;
 pub mod name;
 pub mod read;
 pub mod send;
@@ -94,12 +95,10 @@ fn no_target(message: &str) -> OpError {
 
 /// Refuses a terminal that has no pane any more.
 fn check_shown(terminal: &Terminal) -> Result<(), OpError> {
-    match terminal.life {
-        TerminalLife::Starting | TerminalLife::Running | TerminalLife::Exited | TerminalLife::Lost => Ok(()),
-        TerminalLife::Closed | TerminalLife::Failed => {
-            Err(refuse(ErrorCode::TerminalGone, format!("{} is closed; it has no pane.", terminal.id))
-                .next_step("orca terminal list --json")
-                .into())
-        }
+    if terminal.life.has_pane() {
+        return Ok(());
     }
+    Err(refuse(ErrorCode::TerminalGone, format!("{} is closed; it has no pane.", terminal.id))
+        .next_step("orca terminal list --json")
+        .into())
 }

@@ -17,7 +17,7 @@ use super::error::{OpError, refuse};
 use super::settle;
 use crate::agent::launch::{self, LaunchOptions, LaunchPlan, PermissionMode};
 use crate::agent::preset::{Preset, PromptMode};
-use crate::agent::prompt::{Brief, DependencyResult, preamble};
+use crate::agent::prompt::{Brief, DependencyResult, DriftNote, preamble};
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
 use crate::base::{near, text};
@@ -142,6 +142,7 @@ pub fn brief(
     let results = dependency_results(cx, task)?;
     let dependencies: Vec<DependencyResult<'_>> = results.iter().map(Reported::as_result).collect();
     let preset = agent.and_then(|agent| cx.rules.agents.get(agent));
+    let drift = worker_of(cx, dispatch)?.and_then(|worker| worker.drift);
     Ok(preamble(&Brief {
         orca: Path::new(&cx.rules.orca_path),
         handle,
@@ -153,7 +154,11 @@ pub fn brief(
         preset,
         exits_when_done: preset.is_some_and(|preset| preset.prompt == PromptMode::None),
         dependencies: &dependencies,
-        drift: None,
+        drift: drift.as_ref().map(|drift| DriftNote {
+            base: &drift.base,
+            n_behind: drift.n_behind,
+            subjects: &drift.subjects,
+        }),
         may_dispatch: dispatch.depth < cx.rules.max_depth,
         // The worker's own runs here, whether or not a default one is set.
         agent_of_workers: preset

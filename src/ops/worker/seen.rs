@@ -9,12 +9,13 @@ use crate::model::fleet::{self, DeliveryEvidence, LaneDelivery, Life, Reasons, S
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::question::Question;
 use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
+use crate::model::setup::Setup;
 use crate::model::task::{Task, TaskState};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
 use crate::ops::cx::{Cx, LiveFacts};
 use crate::ops::error::OpError;
-use crate::ops::{settle, view};
+use crate::ops::{settle, setup, view};
 use crate::proto::row::ResourceRow;
 use crate::proto::worker::{
     Attention, Evidence, HostOf, NextAction, Parent, ProjectedStage, Projection, Provider, Workspace,
@@ -55,6 +56,8 @@ pub struct Seen {
     pub resource: Option<Resource>,
     pub terminal: Option<Terminal>,
     pub live: Option<LiveFacts>,
+    /// Its setup script, while that waits for a person.
+    pub setup: Option<Setup>,
     has_question: bool,
     task: Task,
     is_latest: bool,
@@ -71,7 +74,9 @@ pub fn see(cx: &Cx<'_>, dispatch: Dispatch) -> Result<Seen, OpError> {
     let has_question = cx.tx.first::<Question>("pending_dispatch", dispatch.id.as_str())?.is_some();
     let task = settle::task_of(cx, &dispatch.task_id)?;
     let is_latest = task.n_attempts == dispatch.attempt;
-    Ok(Seen { dispatch, worker, resource, terminal, live, has_question, task, is_latest })
+    let active = worker.as_ref().filter(|_| dispatch.status.is_active());
+    let setup = active.map(|worker| setup::waiting(&cx.tx, worker)).transpose()?.flatten();
+    Ok(Seen { setup, dispatch, worker, resource, terminal, live, has_question, task, is_latest })
 }
 
 impl Seen {
@@ -190,6 +195,7 @@ impl Seen {
             has_heartbeat: self.dispatch.last_heartbeat_at.is_some(),
             activity: self.live.as_ref().map(|live| live.activity.as_str()),
             quiet_ms,
+            awaits_approval: self.setup.is_some(),
         }
         .shown()
     }
@@ -209,7 +215,7 @@ impl Seen {
         Ok(Reasons {
             guidance: is_active && calls_for_help(cx, &self.dispatch)?,
             input: self.has_question,
-            approval: is_active && (self.activity() == "blocked" || self.is_held()),
+            approval: is_active && (self.activity() == "blocked" || self.is_held() || self.setup.is_some()),
             failure: is_open && self.outcome() == "failed",
             interruption: is_open
                 && (self.dispatch.termination == Some(Termination::Abandoned) || (is_lost && was_killed)),
@@ -229,6 +235,9 @@ impl Seen {
             kind: kind.to_owned(),
             argv: ["orchestration", verb, "--dispatch", &id].map(str::to_owned).to_vec(),
         };
+        if let Some(setup) = &self.setup {
+            return NextAction { kind: String::from("inspect"), argv: setup::show_argv(setup) };
+        }
         let state = self.terminal_state();
         let is_settled = !self.dispatch.status.is_active();
         let is_pending = reasons.guidance || reasons.input || reasons.approval;
@@ -246,7 +255,10 @@ impl Seen {
             return NextAction { kind: String::from("none"), argv: Vec::new() };
         }
         if liveness == "exited" && !is_settled && !is_pending {
-            return act("recover", "worker-read");
+            // How it ended stands on its screen, not in its transcript.
+            let mut recover = act("recover", "worker-read");
+            recover.argv.extend(["--source", "terminal"].map(str::to_owned));
+            return recover;
         }
         act("inspect", "worker-show")
     }

@@ -12,11 +12,13 @@ use crate::model::repo::AgentStartup;
 use crate::model::run::Run;
 use crate::model::setup::SetupChoice;
 use crate::model::task::{Task, TaskState};
-use crate::model::worker::{Placement, PromptDelivery, Stage, StartOptions, Worker, WorkerState};
+use crate::model::worker::{Drift, Placement, PromptDelivery, Stage, StartOptions, Worker, WorkerState};
+use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::dispatch::{self, NewAttempt};
 use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::look::{self, Look, Seen, Sight, Tree};
 use crate::ops::{setup, task, view, worktree};
 use crate::proto::task::TaskCreate;
 use crate::proto::worker::WorkerStart;
@@ -45,9 +47,13 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
             return Ok(ask);
         }
     }
+    let drift = match drift(cx, &place)? {
+        Drifted::Seen(drift) => drift,
+        Drifted::Ask(ask) => return Ok(ask),
+    };
     let new = NewAttempt { depth, creator: &caller, retry_of, terminal: None, is_supervised: true };
     let dispatch = dispatch::open(cx, &mut started, new)?;
-    let worker = new_worker(cx, &dispatch, &call, &place, agent);
+    let worker = Worker { drift, ..new_worker(cx, &dispatch, &call, &place, agent) };
     cx.tx.put(&worker)?;
     chain::begin(cx, &run, dispatch.clone(), worker, place)?;
     let timeout_ms = call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
@@ -58,6 +64,32 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
         deadline: Some(cx.now.plus_ms(timeout_ms + receipt::START_SLACK_MS)),
         began: cx.now,
     }))
+}
+
+/// How far the place is behind its base, or the wish to look.
+enum Drifted {
+    Seen(Option<Drift>),
+    Ask(Answer),
+}
+
+/// A new worktree begins at its base; one that stands may have fallen behind the base it was made from.
+fn drift(cx: &mut Cx<'_>, place: &Place) -> Result<Drifted, OpError> {
+    let standing = match place {
+        Place::New { .. } => None,
+        Place::Existing(worktree, _) => Some(worktree.as_ref().clone()),
+        Place::Terminal(terminal) => {
+            let id = terminal.worktree_id.as_deref();
+            id.map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten()
+        }
+    };
+    let Some(Worktree { id, path, base_ref: Some(base), .. }) = standing else {
+        return Ok(Drifted::Seen(None));
+    };
+    match look::look(cx, Look::Drift(Tree { id, path, base: Some(base) }))? {
+        Sight::Seen(Seen::Drift(drift)) => Ok(Drifted::Seen(drift)),
+        Sight::Seen(_) => Err(look::mismatch()),
+        Sight::Ask(ask) => Ok(Drifted::Ask(ask)),
+    }
 }
 
 fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
@@ -254,6 +286,7 @@ fn new_worker(
             is_reused_terminal: matches!(place, Place::Terminal(_)),
         },
         process_end: None,
+        drift: None,
         created_at: cx.now,
         updated_at: cx.now,
     }

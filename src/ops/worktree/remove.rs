@@ -143,13 +143,17 @@ fn forget(cx: &mut Cx<'_>, worktree: &Worktree, kept: Option<&str>) -> Result<()
     cx.emit(Fact::new(EventKind::WorktreeRemoved, detail))
 }
 
+fn one_per_line(warnings: &[String]) -> String {
+    warnings.iter().map(|warning| text::one_line(warning)).collect::<Vec<_>>().join("\n")
+}
+
 /// The reply of a removal that has its outcome.
 pub fn removed(cx: &Cx<'_>, effect: &EffectId, then: &Value) -> Result<Answer, OpError> {
     let ended: Option<Ended> = cx.tx.meta(&format!("result {effect}"))?;
     match ended {
         Some(Ended::Gone { warnings, preserved_branch }) => reply(&WorktreeRemoved {
             removed: true,
-            warning: Some(warnings.join(" ")).filter(|warning| !warning.is_empty()),
+            warning: Some(one_per_line(&warnings)).filter(|warning| !warning.is_empty()),
             preserved_branch: preserved_branch.map(|branch_name| PreservedBranch { branch_name }),
         }),
         Some(Ended::Refused { code, message }) => {

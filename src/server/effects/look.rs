@@ -1,9 +1,11 @@
 //! Looking at repositories and transcripts for verbs: read only, on a thread of its own.
 
 use super::{WorktreePlaces, project, worktree};
-use crate::git::refs::{resolve_base, search};
+use crate::base::report::OrLog as _;
+use crate::git::refs::{self, resolve_base, search};
 use crate::git::status::{WorktreeStatus, status};
 use crate::git::{self, GitError};
+use crate::model::worker::Drift;
 use crate::ops::look::{Look, Seen, Tree};
 use crate::proto::error::ErrorBody;
 use crate::proto::repo::RefDetail;
@@ -35,6 +37,7 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
             Ok(Seen::Project(project::at(repo, &base.name, &base.commit).model()))
         }
         Look::Trees(trees) => Ok(Seen::Trees(see_trees(&trees))),
+        Look::Drift(tree) => Ok(Seen::Drift(see_drift(tree))),
         Look::Session(wish) => Ok(Seen::Session(transcript::find(&wish, |name| std::env::var_os(name)))),
         Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
     }
@@ -43,6 +46,14 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
 pub(super) fn body(error: GitError) -> ErrorBody {
     let body = ErrorBody::new(error.code(), error.to_string());
     error.next_step().into_iter().fold(body, ErrorBody::next_step)
+}
+
+/// A worktree or a base that git does not know is no reason to refuse a start.
+fn see_drift(tree: Tree) -> Option<Drift> {
+    let base = tree.base?;
+    let seen = refs::drift(Path::new(&tree.path), &base).or_log("compare a worktree with its base")?;
+    let n_behind = seen.n_behind;
+    (n_behind > 0).then_some(Drift { base, n_behind, subjects: seen.subjects })
 }
 
 fn see_trees(trees: &[Tree]) -> std::collections::BTreeMap<String, GitRow> {
@@ -120,6 +131,17 @@ mod tests {
         assert_eq!((seen["main"].branch.as_deref(), seen["main"].untracked), (Some("main"), 1));
         assert!(seen["gone"].is_missing);
         assert!(seen["lost"].error.is_some() && seen["lost"].branch.is_none(), "{:?}", seen["lost"]);
+    }
+
+    #[test]
+    fn a_worktree_behind_its_base_is_told_by_how_much() {
+        let repo = TestRepo::with_commit();
+        let path = repo.root().to_string_lossy().into_owned();
+        let see = |base: &str| {
+            let tree = Tree { id: String::new(), path: path.clone(), base: Some(base.to_owned()) };
+            see(&places(), Look::Drift(tree))
+        };
+        assert_eq!((see("main"), see("nothing")), (Ok(Seen::Drift(None)), Ok(Seen::Drift(None))));
     }
 
     #[test]

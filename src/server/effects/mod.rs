@@ -39,9 +39,17 @@ pub struct WorktreePlaces {
     pub prefix: BranchPrefix,
 }
 
+/// The terminal that an effect is about.
+#[derive(Debug)]
+pub struct Subject {
+    pub row: Terminal,
+    /// Those of the attempts that were made in it.
+    pub proofs: Vec<String>,
+}
+
 impl Effects {
-    /// Begins an effect. `terminal` is the row of the terminal it is about, where it is about one.
-    pub fn begin(&self, open: OpenEffect, terminal: Option<Terminal>) {
+    /// Begins an effect with the terminal it is about, where it is about one.
+    pub fn begin(&self, open: OpenEffect, terminal: Option<Subject>) {
         lock(&self.open).insert(open.id.to_string());
         let going = match &open.effect {
             Effect::SpawnTerminal { terminal_id } => match self.terminals.starts.begin(terminal_id) {
@@ -87,7 +95,7 @@ impl Effects {
         worktree::sweep(&self.terminals, |id| open.iter().any(|open| open.id.as_str() == id));
     }
 
-    fn run(&self, open: &OpenEffect, terminal: Option<Terminal>) -> Outcome {
+    fn run(&self, open: &OpenEffect, terminal: Option<Subject>) -> Outcome {
         let gone = || Outcome::Failed {
             code: String::from("terminal_not_found"),
             message: String::from("the terminal is not known"),
@@ -97,9 +105,8 @@ impl Effects {
                 worktree::create(&self.worktrees, open.id.as_str(), &self.terminals, wish)
             }
             Effect::RemoveWorktree(wish) => worktree::remove(open.id.as_str(), &self.terminals, wish),
-            Effect::SpawnTerminal { .. } => {
-                terminal.map_or_else(gone, |row| terminal::spawn(&self.program, &self.terminals, &row))
-            }
+            Effect::SpawnTerminal { .. } => terminal
+                .map_or_else(gone, |found| terminal::spawn(&self.program, &self.terminals, &found.row)),
             Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
                 let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
@@ -108,7 +115,9 @@ impl Effects {
             }
             Effect::CloseTerminal { terminal_id, archives_first } => {
                 self.terminals.starts.wait(terminal_id);
-                terminal.map_or_else(gone, |row| terminal::close(&self.terminals, &row, *archives_first))
+                terminal.map_or_else(gone, |Subject { row, proofs }| {
+                    terminal::close(&self.terminals, &row, *archives_first, &proofs)
+                })
             }
         }
     }

@@ -84,10 +84,15 @@ fn write_brief(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 /// Ends the process, keeps its output readable, lets the rest go. With `archives_first` nothing is ended
-/// whose output cannot be kept.
-pub(super) fn close(terminals: &Terminals, row: &Terminal, archives_first: bool) -> Outcome {
+/// whose output cannot be kept. None of the `proofs` that were used in it is kept with it.
+pub(super) fn close(
+    terminals: &Terminals,
+    row: &Terminal,
+    archives_first: bool,
+    proofs: &[String],
+) -> Outcome {
     let incarnation = row.incarnation.to_string();
-    if archives_first && let Err(error) = terminals.keep_text(&row.id, &incarnation) {
+    if archives_first && let Err(error) = terminals.keep_text(&row.id, &incarnation, proofs) {
         return Outcome::Failed { code: ErrorCode::ArchiveFailed.to_string(), message: error.to_string() };
     }
     let Some(pane) = terminals.pane(&row.id) else {
@@ -96,7 +101,7 @@ pub(super) fn close(terminals: &Terminals, row: &Terminal, archives_first: bool)
         }
         return Outcome::TerminalClosed {
             end: row.end.clone(),
-            archive: terminals.archive(&row.id, &incarnation, None).to_owned(),
+            archive: terminals.archive(&row.id, &incarnation, None, proofs).to_owned(),
         };
     };
     let fleeting = if pane.inner().end.is_none() { pane.fleeting_output() } else { None };
@@ -104,6 +109,6 @@ pub(super) fn close(terminals: &Terminals, row: &Terminal, archives_first: bool)
         return Outcome::Unknown { message: String::from("the process did not end in time") };
     };
     drop(pane);
-    let archive = terminals.archive(&row.id, &incarnation, fleeting).to_owned();
+    let archive = terminals.archive(&row.id, &incarnation, fleeting, proofs).to_owned();
     Outcome::TerminalClosed { end: Some(process_end(end)), archive }
 }

@@ -1,7 +1,7 @@
 //! What waits for the person, in which order, and the words for it. Counter, sidebar and inbox are all
 //! made from this one list.
 
-use super::{Mark, is_shown, open_gates, open_questions, pane_title, task_title, title_of};
+use super::{Mark, open_gates, open_questions, pane_title, task_title, title_of};
 use crate::base::clock::Timestamp;
 use crate::base::code::ErrorCode;
 use crate::base::id::{DispatchId, GateId, MessageId, RunId, TaskId, TerminalId};
@@ -62,10 +62,10 @@ pub struct Attention {
 
 /// Everything that needs the person: what blocks work first, then trouble, then mail, then what ended
 /// unseen; within each the oldest first, so that the order never shuffles under a cursor (reports UX-03).
-/// Mail that was `put_away` here is left out.
+/// Panes that were `looked_at` and mail that was `put_away` here are left out: the server hears of it.
 pub fn attention(
     mirror: &Mirror,
-    unseen: &BTreeSet<TerminalId>,
+    looked_at: &BTreeSet<TerminalId>,
     put_away: &BTreeSet<MessageId>,
 ) -> Vec<Attention> {
     let mut list: Vec<Attention> = open_questions(mirror)
@@ -93,16 +93,16 @@ pub fn attention(
     list.sort_by(|a, b| a.since.cmp(&b.since).then_with(|| a.need.cmp(&b.need)));
     list.extend(troubles(mirror));
     list.extend(mail(mirror, put_away));
-    list.extend(unseen.iter().filter_map(|id| {
-        let terminal = mirror.terminals.get(id).filter(|row| is_shown(row))?;
-        let attempt = mirror.attempt_in(id);
-        Some(Attention {
-            need: Need::Unseen(id.clone()),
+    let unseen = mirror.terminals.values().filter(|row| row.is_unseen && !looked_at.contains(&row.handle));
+    list.extend(unseen.map(|terminal| {
+        let attempt = mirror.attempt_in(&terminal.handle);
+        Attention {
+            need: Need::Unseen(terminal.handle.clone()),
             run: attempt.map(|attempt| attempt.run_id.clone()).or_else(|| terminal.run_id.clone()),
             mark: Mark::new("•", "not looked at", Role::Good),
             text: pane_title(mirror, terminal),
             since: attempt.and_then(|attempt| attempt.completed_at).unwrap_or(terminal.created_at),
-        })
+        }
     }));
     list
 }

@@ -282,8 +282,11 @@ fn other_panes(model: &Model, rows: &mut Vec<BoardRow>) {
             title => title,
         };
         let place = pane.branch.clone().or_else(|| pane.worktree_path.rsplit('/').next().map(str::to_owned));
-        let line = Line::new()
-            .then(format!("{glyph} "), mark.role)
+        let mut line = Line::new().then(format!("{glyph} "), mark.role);
+        if let Some(color) = facts::tab_color(pane) {
+            line = line.then("▌", color);
+        }
+        let line = line
             .then(name, if is_focused { Role::Focus } else { Role::Text })
             .at_right(text::cut_width(&text::one_line(&place.unwrap_or_default()), 14), Role::Quiet);
         rows.push(row(line, Target::Terminal(pane.handle.clone())));

@@ -160,13 +160,16 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     if pane.is_some_and(|pane| pane.has_notice) {
         line = line.then("♪ ", Role::Attention);
     }
-    if model.unseen.contains(terminal) {
+    if model.is_unseen(terminal) {
         line = line.then("• ", Role::Good);
     }
     // The state before the name: what is cut on a narrow screen is the name.
     let Mark { glyph, word, role } = mark;
     if !word.is_empty() {
         line = line.then(format!("{glyph} {word} "), role).then("· ", frame);
+    }
+    if let Some(color) = facts::tab_color(row) {
+        line = line.then("▌", color);
     }
     line = line.then(facts::pane_title(mirror, row), name_role).then(" ", frame);
     if let Some(text) = pane.and_then(|pane| copy_title(pane, rect.width)) {

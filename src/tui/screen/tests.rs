@@ -144,13 +144,28 @@ fn a_failed_start_says_why_in_words() {
 #[test]
 fn what_was_not_looked_at_does_not_need_the_person() {
     let mut desk = Desk::team(120, 40);
-    desk.model.unseen.insert(terminal_id(1));
+    desk.rows(vec![crate::tui::testing::unseen(1)]);
     let screen = desk.screen();
     assert!(screen.contains("! 3 need you  • 1 not looked at"), "{screen}");
     assert!(screen.contains("NEEDS YOU 3") && screen.contains("NOT LOOKED AT 1"), "{screen}");
     desk.keys("ctrl+b i");
     let screen = desk.screen();
     assert!(screen.contains("Inbox 1/3"), "{screen}");
+}
+
+#[test]
+fn a_tab_with_a_colour_has_a_bar_of_it_in_its_frame_and_in_the_sidebar() {
+    let mut desk = Desk::team(120, 40);
+    let mut change = crate::tui::testing::snapshot();
+    change.rows.retain(|row| matches!(row, RowView::Terminal(row) if row.handle == terminal_id(9)));
+    for row in &mut change.rows {
+        if let RowView::Terminal(row) = row {
+            row.color = Some(String::from("#0af"));
+        }
+    }
+    desk.rows(change.rows);
+    let screen = desk.screen();
+    assert_eq!(screen.matches('▌').count(), 2, "{screen}");
 }
 
 #[test]

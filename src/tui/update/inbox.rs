@@ -7,7 +7,7 @@ use super::{call, nav};
 use crate::base::input::{Key, KeyEvent};
 use crate::base::text;
 use crate::proto::gate::GateResolve;
-use crate::proto::mail::Reply;
+use crate::proto::mail::{MessageRead, Reply};
 use crate::tui::action::Action;
 use crate::tui::facts::Need;
 use crate::tui::keys::Scope;
@@ -94,7 +94,7 @@ pub fn key(model: &mut Model, mut view: InboxView, event: KeyEvent) -> Vec<Cmd> 
             Some(_) => return go_to_place(model, &view),
             None => model.toast(String::from("Nothing waits for an answer."), false, 3),
         },
-        Some(Action::PutAway) => put_away(model, &view),
+        Some(Action::PutAway) => return put_away(model, &view),
         Some(Action::GoToPane) => return go_to_place(model, &view),
         Some(Action::Close) => model.modal = None,
         Some(action) => step(model, action),
@@ -176,15 +176,16 @@ fn shown(model: &Model, view: &InboxView) -> Option<Item> {
     items(model).into_iter().find(|item| Some(&item.need) == view.selected.as_ref())
 }
 
-/// Mail that was read here is not shown here any more; it stays unread for the command line.
-fn put_away(model: &mut Model, view: &InboxView) {
-    match &view.selected {
-        Some(Need::Mail(id)) => {
-            model.put_away.insert(id.clone());
-            refresh(model);
-        }
-        Some(_) | None => model.toast(String::from("Only mail can be put away."), false, 3),
-    }
+/// Marks mail as read, for every screen and for the command line.
+fn put_away(model: &mut Model, view: &InboxView) -> Vec<Cmd> {
+    let Some(Need::Mail(id)) = &view.selected else {
+        model.toast(String::from("Only mail can be put away."), false, 3);
+        return Vec::new();
+    };
+    model.put_away.insert(id.clone());
+    refresh(model);
+    let read = MessageRead { id: id.to_string(), from: None };
+    vec![call(model, &read, CallPurpose::PutAway(id.clone()))]
 }
 
 /// Goes to the pane or the task of the item.

@@ -4,16 +4,16 @@ use super::inbox;
 use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::proto::screen::ClientFrame;
+use crate::proto::terminal::TerminalMark;
 use crate::tui::clipboard::Order;
 use crate::tui::facts::{self, Need};
 use crate::tui::layout::{self, Direction};
-use crate::tui::model::{Modal, Model, Tab};
+use crate::tui::model::{CallPurpose, Modal, Model, Tab};
 use crate::tui::msg::Cmd;
 
 /// Focuses a pane and shows its tab.
 pub fn focus(model: &mut Model, terminal: &TerminalId) -> Vec<Cmd> {
     let mut cmds = Vec::new();
-    model.unseen.remove(terminal);
     remember_place(model);
     if let Some(pane) = model.panes.get_mut(terminal) {
         pane.has_notice = false;
@@ -74,9 +74,6 @@ pub fn settle_focus(model: &mut Model) -> Vec<Cmd> {
     let here = model.terminals_in(&model.tab);
     let last = model.last_focus.take().filter(|id| here.contains(id));
     model.focus = last.or_else(|| here.into_iter().next());
-    if let Some(focus) = &model.focus {
-        model.unseen.remove(focus);
-    }
     Vec::new()
 }
 
@@ -262,9 +259,26 @@ pub fn ask_close(model: &mut Model) -> Vec<Cmd> {
 /// Marks the focused pane as not looked at and moves on (wishes 6).
 pub fn mark_unseen(model: &mut Model) -> Vec<Cmd> {
     let Some(terminal) = model.focus.clone() else { return Vec::new() };
-    let cmds = focus_next(model);
-    model.unseen.insert(terminal);
+    let mut cmds = focus_next(model);
+    if model.focus.as_ref() == Some(&terminal) {
+        model.toast(String::from("There is no other pane to go on to."), false, 3);
+        return cmds;
+    }
+    model.looked_at.remove(&terminal);
+    cmds.push(mark(model, &terminal, false));
     cmds
+}
+
+/// Tells the server that the focused pane was looked at, where it waits for that.
+pub fn look(model: &mut Model) -> Option<Cmd> {
+    let terminal = model.focus.clone().filter(|id| model.is_host_focused && model.is_unseen(id))?;
+    model.looked_at.insert(terminal.clone());
+    Some(mark(model, &terminal, true))
+}
+
+fn mark(model: &mut Model, terminal: &TerminalId, is_seen: bool) -> Cmd {
+    let mark = TerminalMark { terminal: Some(terminal.to_string()), is_seen };
+    super::call(model, &mark, CallPurpose::Mark)
 }
 
 /// Copies the path of the focused pane's worktree.

@@ -18,7 +18,6 @@ use crate::tui::facts;
 use crate::tui::model::{CallPurpose, Link, Model};
 use crate::tui::msg::{Cmd, Left};
 use crate::tui::stale::Stale;
-use std::collections::BTreeSet;
 
 /// The longest text that a pane may put onto the host's clipboard, in bytes.
 const MAX_CLIPBOARD: usize = 100_000;
@@ -48,6 +47,9 @@ fn attached(model: &mut Model) -> Vec<Cmd> {
     model.link = Link::Attached;
     // The new server knows nothing of this client's view, and its pictures begin anew.
     model.told = View::default();
+    // What it did not hear of is asked of it again.
+    model.looked_at.clear();
+    model.put_away.clear();
     copy::leave_all(model);
     for pane in model.panes.values_mut() {
         pane.image = Default::default();
@@ -88,21 +90,14 @@ pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd
 }
 
 fn changed(model: &mut Model, change: Change) -> Vec<Cmd> {
-    let active = |model: &Model| -> BTreeSet<TerminalId> {
-        let rows = model.mirror.dispatches.values().filter(|row| row.status.is_active());
-        rows.filter_map(|row| model.mirror.terminal_of(&row.id).cloned()).collect()
-    };
-    let (is_first, before) = (!model.mirror.is_loaded, active(model));
+    let is_first = !model.mirror.is_loaded;
     let mail = new_mail(model, &change);
     model.mirror.apply(change);
     tell_mail(model, &mail);
-    let after = active(model);
-    for ended in before.difference(&after).filter(|id| Some(*id) != model.focus.as_ref()) {
-        model.unseen.insert(ended.clone());
-    }
     let terminals = &model.mirror.terminals;
-    let is_there = |id: &TerminalId| terminals.get(id).is_some_and(facts::is_shown);
-    model.unseen.retain(|id| is_there(id));
+    // The server heard of it.
+    model.looked_at.retain(|id| terminals.get(id).is_some_and(|row| row.is_unseen));
+    model.put_away.retain(|id| model.mirror.messages.get(id).is_some_and(|row| !row.read));
     // A picture may come before its row; it goes when the row says that the pane is gone.
     model.panes.retain(|id, _| terminals.get(id).is_none_or(facts::is_shown));
     inbox::refresh(model);
@@ -157,7 +152,9 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
         match purpose {
             CallPurpose::Answer { need, .. } => inbox::refused(model, &need),
             CallPurpose::History(task) => history::arrived(model, &task, None),
-            CallPurpose::OpenShell | CallPurpose::OpenEditor | CallPurpose::ClosePane => {}
+            CallPurpose::PutAway(id) => drop(model.put_away.remove(&id)),
+            CallPurpose::OpenShell | CallPurpose::OpenEditor | CallPurpose::ClosePane | CallPurpose::Mark => {
+            }
         }
         return Vec::new();
     }
@@ -184,7 +181,7 @@ fn answered(model: &mut Model, response: &Response) -> Vec<Cmd> {
             inbox::taken(model, &need, &text);
             Vec::new()
         }
-        CallPurpose::ClosePane => Vec::new(),
+        CallPurpose::ClosePane | CallPurpose::PutAway(_) | CallPurpose::Mark => Vec::new(),
     }
 }
 

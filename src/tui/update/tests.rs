@@ -1,7 +1,11 @@
 //! The promises of the screen, by typing at it.
 
+use super::nav;
+use crate::base::code::ErrorCode;
 use crate::base::input::{InputEvent, Key, KeyEvent, KeyPhase, Mods, MouseButton, MouseEvent, MouseKind};
 use crate::base::size::TermSize;
+use crate::proto::envelope::Response;
+use crate::proto::error::ErrorBody;
 use crate::proto::event::Change;
 use crate::proto::screen::{ClientFrame, MAX_PASTE, ServerFrame};
 use crate::tui::model::Modal;
@@ -493,6 +497,10 @@ fn mail_is_told_once_and_stays_until_it_is_read_or_put_away() {
     assert_eq!(n_mail(&desk), 1);
     desk.keys("x");
     assert_eq!(n_mail(&desk), 0);
+    let (method, params) = calls(&desk).pop().unwrap();
+    assert_eq!((method.as_str(), &params["id"]), ("orchestration.messageRead", &json!("msg_000000000101")));
+    refuse_last(&mut desk);
+    assert_eq!(n_mail(&desk), 1, "the server did not mark it");
 
     let mut desk = Desk::team(120, 40);
     desk.rows(vec![row.clone()]);
@@ -502,6 +510,43 @@ fn mail_is_told_once_and_stays_until_it_is_read_or_put_away() {
     }
     desk.rows(vec![read]);
     assert_eq!(n_mail(&desk), 0);
+}
+
+fn refuse_last(desk: &mut Desk) {
+    let id = desk.cmds.iter().rev().find_map(|cmd| match cmd {
+        Cmd::Send(ClientFrame::Request(request)) => Some(request.id.clone()),
+        _ => None,
+    });
+    let error = ErrorBody::new(ErrorCode::StoreUnwritable, "The disk is full.");
+    let response = Response::new(&id.unwrap(), None, Err(error));
+    desk.take(Msg::Server(ServerFrame::Response(response)));
+}
+
+#[test]
+fn a_pane_is_looked_at_once_it_has_the_focus() {
+    let mut desk = Desk::team(120, 40);
+    desk.rows(vec![testing::unseen(1)]);
+    let n_unseen = |desk: &Desk| desk.model.attention().iter().filter(|item| !item.need.is_counted()).count();
+    let marks = |desk: &Desk| -> Vec<_> {
+        calls(desk).into_iter().filter(|(method, _)| method == "terminal.mark").collect()
+    };
+    assert_eq!((n_unseen(&desk), marks(&desk).len()), (1, 0));
+    desk.take(Msg::HostFocus(false));
+    nav::focus(&mut desk.model, &testing::terminal_id(1));
+    desk.take(Msg::Tick(testing::NOW));
+    assert_eq!((n_unseen(&desk), marks(&desk).len()), (1, 0), "nobody is there");
+    desk.take(Msg::HostFocus(true));
+    let (_, params) = marks(&desk).pop().unwrap();
+    assert_eq!((&params["terminal"], &params["isSeen"]), (&json!("term_000000000001"), &json!(true)));
+    assert_eq!(n_unseen(&desk), 0);
+    refuse_last(&mut desk);
+    desk.take(Msg::Tick(testing::NOW));
+    assert_eq!(marks(&desk).len(), 1, "what is refused is not asked again and again");
+    desk.keys("ctrl+b U");
+    let (_, params) = marks(&desk).pop().unwrap();
+    assert_eq!((&params["terminal"], &params["isSeen"]), (&json!("term_000000000001"), &json!(false)));
+    assert_ne!(desk.model.focus, Some(testing::terminal_id(1)));
+    assert_eq!(n_unseen(&desk), 1);
 }
 
 #[test]

@@ -98,6 +98,7 @@ impl World {
                 dispatch_id: None,
                 created_at: cx.now,
                 is_user_typed: false,
+                is_unseen: false,
                 id,
             };
             cx.tx.put(&terminal).map_err(OpError::from)
@@ -209,6 +210,7 @@ fn worker_of(dispatch: &Dispatch) -> Worker {
             is_reused_terminal: false,
         },
         process_end: None,
+        drift: None,
         created_at: dispatch.created_at,
         updated_at: dispatch.created_at,
     }

@@ -15,6 +15,7 @@ use orca::model::message::Mailbox;
 use orca::model::request::{MAX_RECEIPTS, Receipt, RequestState};
 use orca::model::setup::Project;
 use orca::model::terminal::ProcessEnd;
+use orca::model::worker::Drift;
 use orca::model::worktree::Place;
 use orca::ops::cx::{
     Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, WaitOn, Wake,
@@ -124,6 +125,12 @@ fn see(look: Look, refusal: Option<ErrorBody>, project: &Project, home: &Path) -
             Ok(Seen::Session(find(&wish, |name| (name == "HOME").then(|| home.as_os_str().to_owned()))))
         }
         Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
+        // One called so is behind.
+        Look::Drift(tree) => Ok(Seen::Drift(tree.path.ends_with("/behind").then(|| Drift {
+            base: tree.base.unwrap_or_default(),
+            n_behind: 7,
+            subjects: vec![String::from("Fix the parser"), String::from("Rename the tables")],
+        }))),
         Look::Trees(trees) => {
             let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
             Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.id, row.clone())).collect()))

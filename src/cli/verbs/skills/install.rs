@@ -41,6 +41,11 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
+/// The agents that have a place for guides.
+pub fn agents() -> impl Iterator<Item = &'static str> {
+    AGENTS.iter().map(|agent| agent.id)
+}
+
 /// Which guides, and where.
 #[derive(Debug, Clone, Args)]
 pub struct Selection {
@@ -201,7 +206,7 @@ pub fn install(args: &SkillsInstallArgs, ground: Ground<'_>) -> Result<Installat
     let selection = &args.selection;
     let Some(topics) = selection.topics()? else { return Ok(choice()) };
     let agents = match &args.agent {
-        Some(list) => names("--agent", Some(list))?.iter().map(|id| agent(id)).collect::<Result<_, _>>()?,
+        Some(list) => known_names(list)?.iter().map(|id| agent(id)).collect::<Result<_, _>>()?,
         None => AGENTS.iter().filter(|agent| ground.home.join(agent.mark).is_dir()).collect::<Vec<_>>(),
     };
     if agents.is_empty() {
@@ -225,6 +230,14 @@ pub fn update(args: &SkillsUpdateArgs, ground: Ground<'_>) -> Result<Installatio
     let agents: Vec<&Agent> = AGENTS.iter().collect();
     let command = selection.command("update");
     copy(selection, &topics, &agents, ground, false, command, |folder| folder.join(RECORD).is_file())
+}
+
+fn known_names(list: &str) -> Result<Vec<String>, ErrorBody> {
+    names("--agent", Some(list)).map_err(|error| {
+        error
+            .with("available", AGENTS.iter().map(|agent| agent.id).collect::<Vec<_>>())
+            .next_step("orca skills install --all --agent claude")
+    })
 }
 
 fn choice() -> Installation {

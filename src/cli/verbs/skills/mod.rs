@@ -1,7 +1,7 @@
 //! Skill guides: what an agent reads to use orca. They are part of the binary, so they always match
 //! it, and no server is asked.
 
-mod install;
+pub(super) mod install;
 
 use crate::base::near::nearest;
 use crate::base::text::{cut_chars, one_line};

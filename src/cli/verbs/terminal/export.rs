@@ -85,7 +85,7 @@ pub fn run(args: &TerminalExportArgs, session: &mut Session<'_>) -> u8 {
         response.result = Some(json!({ "export": written }));
         session.out.json(&response);
     } else {
-        session.out.data(&format!("wrote {} bytes of {} to {path}\n", text.len(), last.handle));
+        session.out.text(&format!("wrote {} bytes of {} to {path}\n", text.len(), last.handle));
     }
     0
 }

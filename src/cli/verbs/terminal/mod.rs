@@ -3,6 +3,7 @@
 pub mod close;
 pub mod export;
 pub mod look;
+pub mod mark;
 pub mod name;
 pub mod open;
 pub mod send;
@@ -39,6 +40,8 @@ pub enum Terminal {
     /// Bring the attached screens to a terminal.
     #[command(visible_alias = "focus")]
     Switch(name::TerminalSwitchArgs),
+    /// Mark a terminal as looked at, or as not.
+    Mark(mark::TerminalMarkArgs),
     /// End the process of a terminal.
     Close(close::TerminalCloseArgs),
     /// End every terminal of a worktree; an older form of close.
@@ -60,6 +63,7 @@ pub fn run(verb: &Terminal, session: &mut Session<'_>) -> u8 {
         Terminal::Rename(args) => verb::run(args, session),
         Terminal::SetPaneTitle(args) => verb::run(args, session),
         Terminal::Switch(args) => verb::run(args, session),
+        Terminal::Mark(args) => verb::run(args, session),
         Terminal::Close(args) => verb::run(args, session),
         Terminal::Stop(args) => verb::run(args, session),
     }
@@ -74,8 +78,9 @@ fn line(terminal: &TerminalSummary) -> String {
     let state = terminal.exit_cause.as_deref().unwrap_or(row.life.as_str());
     let state = tinted(tone::terminal(row.life), &format!("{state:<22}"));
     let activity = tinted(tone::activity(activity), &format!("{activity:<8}"));
+    let unseen = if row.is_unseen { "  (not looked at)" } else { "" };
     format!(
-        "{}  {} {state} {activity} {}",
+        "{}  {} {state} {activity} {}{unseen}",
         row.handle,
         pad(&cut_width(&one_line(what), 26), 26),
         one_line(&row.worktree_path)

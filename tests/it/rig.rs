@@ -5,9 +5,13 @@
 //! beside the repository, `ORCA_RIG_PREFIX` where `setup.sh` put the agents. What is missing is
 //! skipped, and that is said.
 
+use crate::lifecycle;
 use crate::support::sandbox::{Sandbox, is_running};
 use crate::support::wait::until;
 use orca::base::clock::Timestamp;
+use orca::base::id::TerminalId;
+use orca::base::size::TermSize;
+use orca::proto::screen::{ClientFrame, View, ViewPane};
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -262,7 +266,14 @@ fn crashes(agent: &'static str) {
     assert!(late_ms < 2_000, "told after {late_ms} ms");
 }
 
-/// The start screen in a pane of ours is, cell by cell of text, the one in another multiplexer.
+/// The screen without what stands behind the marker: OpenCode proposes another task at each start.
+fn fixed(screen: Vec<String>, marker: &str) -> Vec<String> {
+    let cut =
+        |line: String| line.find(marker).map_or(line.clone(), |at| line[..at + marker.len()].to_owned());
+    screen.into_iter().map(cut).collect()
+}
+
+/// The start screen in a pane of ours is, cell by cell of text, the one in another multiplexer, at two sizes.
 fn looks_as_outside(agent: &'static str, marker: &str) {
     let Some(play) = Play::prepare(agent, "orca-done") else { return };
     if Command::new("tmux").arg("-V").output().is_err() {
@@ -290,11 +301,21 @@ fn looks_as_outside(agent: &'static str, marker: &str) {
     };
     let inside =
         || -> Vec<String> { play.screen(&terminal).iter().map(|line| line.trim_end().to_owned()).collect() };
-    let same = || {
-        let (inside, outside) = (inside(), outside());
-        (inside == outside && inside.iter().any(|line| line.contains(marker))).then_some(())
-    };
-    until(same, || format!("inside:\n{}\noutside:\n{}", inside().join("\n"), outside().join("\n")));
+    // Two sizes, with a resize in between, and back.
+    let mut screen = lifecycle::attach(&play.sandbox);
+    let id = TerminalId::parse(&terminal).unwrap();
+    for (n_rows, n_cols) in [(24, 80), (40, 120), (24, 80)] {
+        let pane = ViewPane { terminal: id.clone(), size: TermSize::clamped(n_rows, n_cols) };
+        let view = View { panes: vec![pane], focus: Some(id.clone()), is_active: true };
+        screen.send(&ClientFrame::View(view)).unwrap();
+        tmux(&["resize-window", "-x", &n_cols.to_string(), "-y", &n_rows.to_string()]);
+        let same = || {
+            let (inside, outside) = (fixed(inside(), marker), fixed(outside(), marker));
+            (inside == outside && inside.iter().any(|line| line.contains(marker))).then_some(())
+        };
+        let shown = || format!("inside:\n{}\noutside:\n{}", inside().join("\n"), outside().join("\n"));
+        until(same, || format!("{n_rows}x{n_cols}: {}", shown()));
+    }
     tmux(&["kill-server"]);
 }
 
@@ -369,6 +390,11 @@ fn codex_is_killed() {
 #[test]
 fn claude_code_looks_as_outside() {
     looks_as_outside("claude", "shift+tab to cycle");
+}
+
+#[test]
+fn opencode_looks_as_outside() {
+    looks_as_outside("opencode", "Ask anything");
 }
 
 #[test]

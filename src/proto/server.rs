@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct StatusGet {}
 
 /// The reply of `status`. It also says so when nothing runs; then the CLI makes it by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub target: Target,
@@ -31,6 +31,9 @@ pub struct Status {
     /// Files beside them that no server could read; the log has the reasons.
     #[serde(default)]
     pub n_rejected: usize,
+    /// Why the last server did not start, while none runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_failure: Option<ErrorBody>,
 }
 
 /// Which server is meant; always the local one.
@@ -99,8 +102,14 @@ pub struct Graph {
 }
 
 impl Status {
-    /// The answer when no server answers for `state_dir`, and `n_queued` calls wait for one.
-    pub fn not_running(state_dir: &str, is_starting: bool, n_queued: usize) -> Self {
+    /// The answer when no server answers for `state_dir`, and `n_queued` calls wait for one. `start_failure`:
+    /// why the last one did not start.
+    pub fn not_running(
+        state_dir: &str,
+        is_starting: bool,
+        n_queued: usize,
+        start_failure: Option<ErrorBody>,
+    ) -> Self {
         let (state, window) =
             if is_starting { ("starting", "initializing") } else { ("not_running", "openable") };
         Self {
@@ -121,6 +130,7 @@ impl Status {
             n_clients: 0,
             n_queued,
             n_rejected: 0,
+            start_failure,
         }
     }
 }

@@ -83,6 +83,7 @@ impl Host {
             n_clients,
             n_queued: spooled.n_queued,
             n_rejected: spooled.n_rejected,
+            start_failure: None,
         }
     }
 

@@ -140,3 +140,14 @@ fn refs_are_searched_and_a_base_is_checked() {
         (&"develop".into(), &"active".into(), &"repo".into())
     );
 }
+
+#[test]
+fn a_worktree_is_shown_whole_the_first_time_and_by_the_words_of_its_name() {
+    let sandbox = Sandbox::with_repo();
+    let current = sandbox.ask(&["worktree", "current"]);
+    assert_eq!(current["worktree"]["git"]["branch"], "main", "{current}");
+    for _ in 0..2 {
+        let made = sandbox.ask(&["worktree", "create", "--no-parent", "--name", "  sp\u{202e} a/b "]);
+        assert_eq!(made["worktree"]["displayName"], "sp a/b", "{made}");
+    }
+}

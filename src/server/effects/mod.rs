@@ -101,10 +101,10 @@ impl Effects {
                 terminal.map_or_else(gone, |row| terminal::spawn(&self.program, &self.terminals, &row))
             }
             Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
-                let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
+                let tell = |outcome: Outcome| self.tell(open, outcome);
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
                 let brief = (open.id.as_str(), text.as_str());
-                prompt::deliver(&self.terminals, terminal_id, brief, *timeout_ms, &blocked, &is_wanted)
+                prompt::deliver(&self.terminals, terminal_id, brief, *timeout_ms, &tell, &is_wanted)
             }
             Effect::CloseTerminal { terminal_id, archives_first } => {
                 self.terminals.starts.wait(terminal_id);

@@ -357,7 +357,7 @@ mod tests {
             branch: None,
             report_path: None,
         }];
-        for n in [21, 48, 78, 118, 150] {
+        for n in [21, 48, 78, 118, 140] {
             let path = format!("/{}/orca", "p".repeat(n - 6));
             for (preset, may_dispatch) in presets.iter().flat_map(|preset| [(preset, false), (preset, true)])
             {

@@ -27,3 +27,17 @@ presets! {
     "crush",
     "shell",
 }
+
+/// Agents that are known by name, with the two lines of a preset for each: what there is to say of how they
+/// are started, and no more. Nobody has watched them here yet, so they are the person's to add.
+pub(super) const NAMED: &[(&str, [&str; 2])] = &[
+    ("antigravity", [r#"command = ["agy"]"#, r#"prompt = "paste""#]),
+    ("devin", [r#"command = ["devin"]"#, r#"prompt = "paste""#]),
+    ("grok", [r#"command = ["grok", "--"]"#, r#"prompt = "argument""#]),
+    ("hermes", [r#"command = ["hermes", "--tui"]"#, r#"prompt = "paste""#]),
+    ("kimi", [r#"command = ["kimi"]"#, r#"prompt = "paste""#]),
+    ("kiro", [r#"command = ["kiro-cli", "chat", "--tui"]"#, r#"prompt = "paste""#]),
+    ("mimo", [r#"command = ["mimo"]"#, r#"prompt = "paste""#]),
+    ("muse", [r#"command = ["muse", "--trust-workspace"]"#, r#"prompt = "paste""#]),
+    ("omp", [r#"command = ["omp"]"#, r#"prompt = "argument""#]),
+];

@@ -1,7 +1,7 @@
 //! From what an agent shows to what it is doing, with the reason in words.
 //!
-//! Evidence, strongest first: the Program Status Protocol (OSC 7501), hooks, the window title and
-//! progress sequence, the bottom of the screen. One exception: a dialog that is on the screen now beats
+//! Evidence, strongest first: the Program Status Protocol (OSC 7501), the window title and progress
+//! sequence, the bottom of the screen. Hooks tell of sessions only ([`super::hook`]). One exception: a dialog that is on the screen now beats
 //! a title, because some titles say "idle" while the agent asks (agents.md 4). What nothing shows is
 //! `unknown`, never a confident `idle`. Freshness, debouncing and process exits are the server's.
 
@@ -120,8 +120,6 @@ pub enum Progress {
 pub struct Evidence<'a> {
     /// The last OSC 7501, if the process that sent it still runs.
     pub program: Option<&'a ProgramStatus>,
-    /// The last state that a hook reported, if it is fresh.
-    pub hook: Option<AgentState>,
     pub title: Option<&'a str>,
     pub progress: Option<Progress>,
     /// The visible rows as text, top first.
@@ -133,7 +131,6 @@ pub struct Evidence<'a> {
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Program,
-    Hook,
     Title,
     Progress,
     Screen,
@@ -145,7 +142,6 @@ impl Source {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Program => "program",
-            Self::Hook => "hook",
             Self::Title => "title",
             Self::Progress => "progress",
             Self::Screen => "screen",
@@ -177,9 +173,6 @@ pub fn detect(preset: Option<&Preset>, evidence: &Evidence<'_>) -> Detection {
         let explanation = format!("{} reported {} (OSC 7501)", named(&said.app), state.as_str());
         let message = said.message.clone();
         return Detection { message, ..Detection::new(state, Source::Program, explanation) };
-    }
-    if let Some(state) = evidence.hook {
-        return Detection::new(state, Source::Hook, format!("a hook reported {}", state.as_str()));
     }
     let screen = from_screen(preset, evidence.screen);
     if let Some(dialog) = screen.as_ref().filter(|found| found.state.is_blocked()) {

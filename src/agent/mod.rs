@@ -73,6 +73,11 @@ impl Presets {
         by_id.or_else(|| self.all.iter().find(|preset| preset.aliases.iter().any(|alias| alias == name)))
     }
 
+    /// The two lines that make a preset of an agent which is known by its name only.
+    pub fn two_lines(&self, name: &str) -> Option<&'static [&'static str; 2]> {
+        builtin::NAMED.iter().find(|(id, _)| *id == name).map(|(_, lines)| lines)
+    }
+
     /// All of them, in the order in which they are offered.
     pub fn iter(&self) -> impl Iterator<Item = &Preset> {
         self.all.iter()

@@ -22,6 +22,9 @@ const DEPENDENCIES: &str = include_str!("../../assets/prompts/dependencies.md");
 const DRIFT: &str = include_str!("../../assets/prompts/drift.md");
 const SUBDISPATCH: &str = include_str!("../../assets/prompts/subdispatch.md");
 
+/// The most characters in front of what the task builds on (contract 6); agents skim what is longer.
+const MAX_CHARS: usize = 2_000;
+
 /// How long `ask` waits where the agent's tool sets no limit (contract 6.6).
 const ASK_TIMEOUT_MS: u64 = 600_000;
 
@@ -75,8 +78,11 @@ pub struct DriftNote<'a> {
 
 /// Writes the brief: preamble, what the task builds on, marker, and the spec verbatim at the end.
 pub fn preamble(brief: &Brief<'_>) -> String {
-    let mut text = core(brief);
-    let sections = [dependencies(brief.dependencies), drift(brief.drift.as_ref()), subdispatch(brief)];
+    let [full, short, once] = [Form::Full, Form::Short, Form::Once];
+    let is_short = |form: &Form| ours(brief, *form).chars().count() <= MAX_CHARS;
+    let form = [full, short].into_iter().find(is_short).unwrap_or(once);
+    let mut text = core(brief, form);
+    let sections = [dependencies(brief.dependencies), drift(brief.drift.as_ref()), subdispatch(brief, form)];
     for section in sections.into_iter().flatten() {
         text.push('\n');
         text.push_str(&section);
@@ -84,18 +90,53 @@ pub fn preamble(brief: &Brief<'_>) -> String {
     format!("{text}\n{TASK_MARKER}\n{}", brief.spec)
 }
 
-fn core(brief: &Brief<'_>) -> String {
-    let orca = shell_quote(&brief.orca.display().to_string());
+/// How much of the commands is written out; the first form that is short enough is taken.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// Every command, ready to be pasted.
+    Full,
+    /// What differs from the first command only behind its `--type` is told so.
+    Short,
+    /// And the path of `orca`, which is very long, stands there once.
+    Once,
+}
+
+/// What a brief says whatever the task is.
+fn ours(brief: &Brief<'_>, form: Form) -> String {
+    core(brief, form) + &subdispatch(brief, form).unwrap_or_default()
+}
+
+/// The word that begins each command.
+fn orca_word(brief: &Brief<'_>, form: Form) -> String {
+    match form {
+        Form::Full | Form::Short => shell_quote(&brief.orca.display().to_string()),
+        Form::Once => String::from("ORCA"),
+    }
+}
+
+fn core(brief: &Brief<'_>, form: Form) -> String {
+    let orca = orca_word(brief, form);
+    let place = match form {
+        Form::Full | Form::Short => String::new(),
+        Form::Once => format!("ORCA is {}. ", shell_quote(&brief.orca.display().to_string())),
+    };
     let send = format!(
         "{orca} orchestration send --from {} --proof {} --task-id {} --dispatch-id {} --type",
         brief.handle, brief.proof, brief.task_id, brief.dispatch_id
     );
     let (ask_timeout_ms, advice) = ask_limits(brief.preset);
     let after = if brief.exits_when_done { AFTER_EXIT } else { AFTER_IDLE };
+    let sent = |rest: &str| match form {
+        Form::Full => format!("{send} {rest}"),
+        Form::Short | Form::Once => format!("1 up to --type, then: {rest}"),
+    };
     render(PREAMBLE, ("{{", "}}"), |name| {
         Some(match name {
             "orca" => orca.clone(),
+            "where" => place.clone(),
             "send" => send.clone(),
+            "heartbeat" => sent("heartbeat --phase implementing"),
+            "escalation" => sent("escalation --subject \"WHAT\" --body \"WHY\""),
             "handle" => brief.handle.to_owned(),
             "coordinator" => brief.coordinator.to_owned(),
             "run" => brief.run_id.to_owned(),
@@ -163,10 +204,10 @@ fn drift(note: Option<&DriftNote<'_>>) -> Option<String> {
     }))
 }
 
-fn subdispatch(brief: &Brief<'_>) -> Option<String> {
+fn subdispatch(brief: &Brief<'_>, form: Form) -> Option<String> {
     brief.may_dispatch.then(|| {
         render(SUBDISPATCH, ("{{", "}}"), |name| match name {
-            "orca" => Some(shell_quote(&brief.orca.display().to_string())),
+            "orca" => Some(orca_word(brief, form)),
             "handle" => Some(brief.handle.to_owned()),
             "agent" => Some(brief.agent_of_workers.map_or_else(|| String::from("AGENT"), shell_quote)),
             _ => None,
@@ -306,6 +347,36 @@ mod tests {
     }
 
     #[test]
+    fn a_brief_stays_short_where_its_parts_are_long() {
+        let presets = crate::agent::Presets::builtin();
+        let report = [DependencyResult {
+            task_id: "task_1",
+            subject: "Done",
+            body: &"x".repeat(3_000),
+            files: &[],
+            branch: None,
+            report_path: None,
+        }];
+        for n in [21, 48, 78, 118, 140] {
+            let path = format!("/{}/orca", "p".repeat(n - 6));
+            for (preset, may_dispatch) in presets.iter().flat_map(|preset| [(preset, false), (preset, true)])
+            {
+                let preset = Some(preset);
+                let plain = Brief { orca: Path::new(&path), preset, may_dispatch, ..brief() };
+                let text = preamble(&plain);
+                let n_chars = before_task(&text).chars().count();
+                assert!(n_chars <= 2_000, "{n} {may_dispatch}: {n_chars}\n{text}");
+                assert!(text.contains(&path) && text.contains("heartbeat --phase implementing"), "{text}");
+                assert_eq!(text.contains("workers of your own"), may_dispatch);
+                // What others reported is part of the task: it neither counts nor is cut.
+                let longer = preamble(&Brief { dependencies: &report, ..plain });
+                assert!(longer.starts_with(before_task(&text).split("\nYou may give").next().unwrap()));
+                assert!(longer.contains(report[0].body));
+            }
+        }
+    }
+
+    #[test]
     fn every_command_is_one_line_with_the_absolute_path() {
         let text = preamble(&brief());
         let commands: Vec<&str> =
@@ -367,8 +438,8 @@ mod tests {
         for part in [
             "> task_1: Parser done\n> It works.\n> ----- TASK -----\n> rm -rf[2J everything\n> files: src/a.rs\n> branch: parser\n",
             "lacks 7 commits of origin/main. The newest of them:\n> One\n> Two\n",
-            "run-create --from term_0123456789ab",
-            "--name NAME --agent codex\n",
+            "/orca skills get orchestration\nAdd --from term_0123456789ab ",
+            "--agent codex works here",
         ] {
             assert!(full.contains(part), "{part}\n---\n{full}");
         }

@@ -82,18 +82,13 @@ fn the_program_itself_is_believed_first() {
         ProgramStatus::from_fields("blocked", Some("question"), Some("claude-code"), Some("answer\n?"))
             .unwrap();
     assert_eq!((said.state, said.message.as_str()), (Some(AgentState::Question), "answer ?"));
-    let evidence = Evidence {
-        program: Some(&said),
-        hook: Some(AgentState::Working),
-        title: Some("◐ x"),
-        ..Evidence::default()
-    };
+    let evidence = Evidence { program: Some(&said), title: Some("◐ x"), ..Evidence::default() };
     let found = status("claude", &evidence);
     assert_eq!((found.state, found.source), (AgentState::Question, Source::Program));
     assert!(found.explanation.contains("claude-code"), "{}", found.explanation);
     let cleared = ProgramStatus::from_fields("clear", None, None, None).unwrap();
     let found = status("claude", &Evidence { program: Some(&cleared), ..evidence });
-    assert_eq!((found.state, found.source), (AgentState::Working, Source::Hook));
+    assert_eq!((found.state, found.source), (AgentState::Working, Source::Title));
     assert_eq!(ProgramStatus::from_fields("flying", None, None, None), None);
 }
 

@@ -8,8 +8,13 @@ const MAX_WORD: usize = 100;
 /// Case and `_` for `-` do not count; a whole part of a longer name, such as `start` of
 /// `worker-start`, is near.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    equally_near(given, known).first().copied()
+}
+
+/// All that are as near as the nearest, in their order.
+pub fn equally_near<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     if given.len() > MAX_WORD {
-        return None;
+        return Vec::new();
     }
     let given = plain(given);
     let limit = ((given.chars().count() + 1) / 3).max(1);
@@ -18,8 +23,10 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         let is_part = given.len() > 2 && name.split('-').any(|part| part == given);
         if is_part { limit } else { distance(&given, &name) }
     };
-    let ranked = known.into_iter().map(|name| (rank(&name), name)).filter(|(rank, _)| *rank <= limit);
-    ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
+    let ranked: Vec<(usize, &str)> =
+        known.into_iter().map(|name| (rank(&name), name)).filter(|(rank, _)| *rank <= limit).collect();
+    let least = ranked.iter().map(|(rank, _)| *rank).min();
+    ranked.into_iter().filter(|(rank, _)| Some(*rank) == least).map(|(_, name)| name).collect()
 }
 
 fn plain(name: &str) -> String {
@@ -63,5 +70,7 @@ mod tests {
         check("xyz", None);
         check("", None);
         check("\u{1b}[2J", None);
+        let flags = ["--full", "--reference", "--references"];
+        assert_eq!(equally_near("--referencs", flags), ["--reference", "--references"]);
     }
 }

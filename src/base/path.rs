@@ -89,6 +89,11 @@ impl StateDir {
         self.root.join("server.log")
     }
 
+    /// Why the last server did not start, as JSON; there only while that is so.
+    pub fn start_failure(&self) -> PathBuf {
+        self.root.join("start-failure.json")
+    }
+
     /// The server's socket.
     pub fn socket(&self) -> PathBuf {
         self.sockets.join("server.sock")

@@ -15,6 +15,7 @@ use crate::proto::Call;
 use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request, Response};
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{ServerStop, Status, StatusGet, Stopping};
+use crate::pty::link;
 use crate::tui::keys::Keys;
 use crate::tui::msg::Left;
 use clap::{Args, Subcommand};
@@ -190,13 +191,16 @@ impl Desk<'_> {
         let place = self.client.place();
         let n_queued = crate::client::spool::n_waiting(place);
         let is_starting = find::is_locked(place);
-        let status = Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued);
+        let failure = std::fs::read(place.dir.start_failure()).ok().filter(|_| !is_starting);
+        let failure: Option<ErrorBody> = failure.and_then(|json| serde_json::from_slice(&json).ok());
+        let status =
+            Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued, failure);
         let status = Status { warnings, ..status };
         self.out.local(self.is_json, &status, |status| {
             let queued = queued_text(status);
             match is_starting {
                 true => format!("a server holds {} and does not answer yet{queued}\n", status.state_dir),
-                false => format!("no server runs in {}{queued}\n", status.state_dir),
+                false => format!("no server runs in {}{queued}\n{}", status.state_dir, failure_text(status)),
             }
         })
     }
@@ -261,8 +265,21 @@ impl Desk<'_> {
                 let text = format!("the server{pid} ended, and {}", terminals(&stopping));
                 self.print(&response, &text)
             }
+            Err(response) if force && is_store_failure(&response) => self.end_without_server(&response),
             Err(response) => print_failure(&response, self.is_json, &mut self.out),
         }
+    }
+
+    /// Ends what runs in terminals while no server can start, because its database cannot be used. The next
+    /// one finds out what became of them.
+    fn end_without_server(&mut self, response: &Response) -> u8 {
+        if self.wait_for_end().is_err() {
+            return print_failure(response, self.is_json, &mut self.out);
+        }
+        let ended = link::end_all(&self.client.place().dir.holders());
+        let stopping = Stopping { pid: None, n_ended: ended, n_kept: 0 };
+        let text = format!("no server can start; {} ended", counted(ended, "terminal"));
+        self.out.local(self.is_json, &stopping, |_| format!("{text}\n"))
     }
 
     /// Asks the person, where one is there, whether what runs may be ended.
@@ -372,6 +389,19 @@ fn status_text(status: &Status) -> String {
         status.runtime.app_version,
         queued_text(status)
     )
+}
+
+/// The database cannot be written or read, so no server can do anything.
+fn is_store_failure(response: &Response) -> bool {
+    let code = response.error.as_ref().map(|error| error.code);
+    matches!(code, Some(ErrorCode::StoreUnwritable | ErrorCode::StoreDamaged))
+}
+
+/// Why the last start failed, where it did, with the ways out.
+fn failure_text(status: &Status) -> String {
+    let Some(failure) = &status.start_failure else { return String::new() };
+    let steps: String = failure.next_steps().iter().map(|step| format!("  try: {step}\n")).collect();
+    format!("the last start failed: {} [{}]\n{steps}", text::many_lines(&failure.message), failure.code)
 }
 
 /// What waits in files, where something does.

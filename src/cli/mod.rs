@@ -114,13 +114,19 @@ pub enum Command {
 }
 
 impl Orca {
-    /// Remote servers come later (design 12).
-    pub fn only_here(&self) -> Result<(), ErrorBody> {
-        if self.environment.is_none() && self.pairing_code.is_none() {
-            return Ok(());
+    /// Remote servers come later (design 12). A call that means one is not done here instead; `variable` is
+    /// the environment's that names one.
+    pub fn only_here(&self, variable: Option<&str>) -> Result<(), ErrorBody> {
+        let unsupported = |message: &str, step: &str| {
+            Err(ErrorBody::new(ErrorCode::CapabilityUnsupported, message).next_step(step))
+        };
+        if self.environment.is_some() || self.pairing_code.is_some() {
+            let message = "This build knows no remote servers; leave --environment and --pairing-code out.";
+            return unsupported(message, "orca status --json");
         }
-        let message = "This build knows no remote servers; leave --environment and --pairing-code out.";
-        Err(ErrorBody::new(ErrorCode::CapabilityUnsupported, message).next_step("orca status --json"))
+        let Some(variable) = variable else { return Ok(()) };
+        let message = format!("{variable} is set, and this build knows no remote servers; nothing was done.");
+        unsupported(&message, &format!("env -u {variable} orca status --json"))
     }
 }
 
@@ -156,7 +162,7 @@ fn answer(
         Ok(orca) => orca,
         Err(error) => return print_syntax_error(&error, argv, &mut out),
     };
-    if let Err(error) = orca.only_here() {
+    if let Err(error) = orca.only_here(environment.remote) {
         return verbs::fail_local(error, orca.json, &mut out);
     }
     if environment.is_log_wanted {
@@ -192,6 +198,11 @@ fn answer(
 /// help; the rest is, with `--json` as an envelope like everything else.
 pub fn print_syntax_error(error: &clap::Error, argv: &[OsString], out: &mut Out<'_>) -> u8 {
     let is_json = argv.iter().any(|word| word == "--json");
+    let is_alone = argv.iter().skip(1).filter(|word| *word != "--json").count() == 1;
+    if error.kind() == ErrorKind::DisplayVersion && !is_alone {
+        let alone = args::invalid("--version stands alone; nothing was done.").next_step("orca --version");
+        return verbs::fail_local(alone, is_json, out);
+    }
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand || !error.use_stderr();
     if is_help {
         let text = error.render().to_string();

@@ -2,7 +2,7 @@
 
 use super::args::invalid;
 use super::{help_of, parse, tree};
-use crate::base::near::nearest;
+use crate::base::near::{equally_near, nearest};
 use crate::base::text::{cut_chars, many_lines, one_line, shell_quote};
 use crate::proto::error::ErrorBody;
 use clap::Command;
@@ -80,7 +80,7 @@ fn unknown_command(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody 
     }
     if let Some(near) = nearest(given, names.iter().map(String::as_str)) {
         let step = replaced(argv, given, &[near]);
-        return with_hint(sentence, near, "validCommands", &names, step);
+        return with_hint(sentence, &[near], "validCommands", &names, step);
     }
     let lasts: Vec<String> = verbs.iter().map(last).collect();
     let near = nearest(given, lasts.iter().map(String::as_str));
@@ -100,7 +100,7 @@ fn left_out(
 ) -> ErrorBody {
     let words: Vec<&str> = verb.path.iter().map(String::as_str).collect();
     let step = replaced(argv, given, &words).unwrap_or_else(|| format!("orca {} --help", verb.name()));
-    with_hint(sentence, &verb.name(), "validCommands", names, Some(step))
+    with_hint(sentence, &[&verb.name()], "validCommands", names, Some(step))
 }
 
 fn unknown_flag(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
@@ -112,13 +112,16 @@ fn unknown_flag(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody {
     let given = given.split('=').next().unwrap_or(given);
     let (_, command) = tree::called(argv);
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let flags: Vec<String> = shown.filter_map(clap::Arg::get_long).map(|name| format!("--{name}")).collect();
-    let near = nearest(given, flags.iter().map(String::as_str)).filter(|_| given.starts_with("--"));
+    let named = shown.filter_map(clap::Arg::get_long_and_visible_aliases).flatten();
+    let flags: Vec<String> = named.map(|name| format!("--{name}")).collect();
+    let mut near = equally_near(given, flags.iter().map(String::as_str));
+    near.retain(|_| given.starts_with("--"));
     // What a verb is about it may call --id: `run-show --run run_1`.
     let is_noun = given.strip_prefix("--").is_some_and(|noun| NOUNS.contains(&noun));
     let id = flags.iter().map(String::as_str).find(|flag| is_noun && *flag == "--id");
-    match near.or(id) {
-        Some(near) => with_hint(sentence, near, "validFlags", &flags, replaced(argv, given, &[near])),
+    near.extend(id.filter(|_| near.is_empty()));
+    match near.first() {
+        Some(first) => with_hint(sentence, &near, "validFlags", &flags, replaced(argv, given, &[first])),
         None => invalid(sentence).with("validFlags", flags),
     }
 }
@@ -143,14 +146,15 @@ fn invalid_value(sentence: &str, error: &clap::Error, argv: &[OsString]) -> Erro
         _ => return invalid(sentence),
     };
     match nearest(&given, known.iter().map(String::as_str)) {
-        Some(near) => with_hint(sentence, near, "validValues", &known, replaced(argv, &given, &[near])),
+        Some(near) => with_hint(sentence, &[near], "validValues", &known, replaced(argv, &given, &[near])),
         None => invalid(sentence).with("validValues", known),
     }
 }
 
-fn with_hint(sentence: &str, near: &str, key: &str, known: &[String], step: Option<String>) -> ErrorBody {
+fn with_hint(sentence: &str, near: &[&str], key: &str, known: &[String], step: Option<String>) -> ErrorBody {
+    let meant = near.join(" or ");
     let body =
-        invalid(format!("{sentence}\nDid you mean {near}?")).with("suggestions", [near]).with(key, known);
+        invalid(format!("{sentence}\nDid you mean {meant}?")).with("suggestions", near).with(key, known);
     match step {
         Some(step) => body.next_step(step),
         None => body,

@@ -26,6 +26,9 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("ORCA_NO_AUTOSTART", "Do not start the server when it is absent."),
     ("ORCA_KEEPALIVE_INTERVAL_MS", "How often a waiting command says that it still waits."),
     ("ORCA_HEARTBEAT_INTERVAL_MS", "An older name of ORCA_KEEPALIVE_INTERVAL_MS."),
+    ("ORCA_ENVIRONMENT", "Another server, as --environment; not offered yet."),
+    ("ORCA_PAIRING_CODE", "The same by its pairing code."),
+    ("ORCA_REMOTE_PAIRING", "Another name of ORCA_PAIRING_CODE."),
     ("ORCA_LOG", "Write what is usually kept quiet to standard error."),
     ("HOME", "The home directory; from the user database where it is unset."),
     ("XDG_STATE_HOME", "Where the state directory is by default."),
@@ -46,6 +49,9 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("CLICOLOR_FORCE", "Use colour also where the output is no terminal, unless NO_COLOR is set."),
     ("TMPDIR", "The last place where undelivered reports are kept."),
 ];
+
+/// Those that name another server.
+const REMOTE: [&str; 3] = ["ORCA_ENVIRONMENT", "ORCA_PAIRING_CODE", "ORCA_REMOTE_PAIRING"];
 
 /// The process environment, read once.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,6 +77,8 @@ pub struct Environment {
     /// Milliseconds between keepalive lines; at least 50.
     pub keepalive_interval_ms: Option<u64>,
     pub is_log_wanted: bool,
+    /// The variable that names another server, where one does.
+    pub remote: Option<&'static str>,
     /// A shell that exists in the user's mind: `$SHELL`, else the login shell, else `/bin/sh`.
     pub shell: String,
     pub editor: Option<String>,
@@ -140,6 +148,7 @@ impl Environment {
                 .filter(|ms: &u64| *ms > 0)
                 .map(|ms| ms.max(50)),
             is_log_wanted: is_on(text("ORCA_LOG")),
+            remote: REMOTE.into_iter().find(|name| raw(name).is_some()),
             shell: text("SHELL").unwrap_or_default(),
             editor: text("VISUAL").or_else(|| text("EDITOR")),
             path: raw("PATH").cloned().unwrap_or_default(),

@@ -27,6 +27,8 @@ pub struct Project {
     pub copied_files: Vec<String>,
     /// What opens in a new worktree, in this order.
     pub default_tabs: Vec<Tab>,
+    /// Sentences on the entries that were left aside; the rest of the file counts.
+    pub warnings: Vec<String>,
 }
 
 /// One terminal that opens in a new worktree.
@@ -66,7 +68,7 @@ struct Worktree {
 /// Reads the file's text. Keys that are not known are left alone.
 ///
 /// # Errors
-/// A sentence on what is wrong and where.
+/// A sentence on what is wrong and where, when nothing of the file can be used.
 pub fn parse(bytes: &[u8]) -> Result<Project, String> {
     if bytes.len() > MAX_BYTES {
         return Err(format!("{FILE} is larger than {} KiB", MAX_BYTES >> 10));
@@ -84,13 +86,15 @@ pub fn parse(bytes: &[u8]) -> Result<Project, String> {
     if startup.as_deref().is_some_and(|word| !matches!(word, "start-immediately" | "wait-for-setup")) {
         return Err(format!("{FILE}: setupAgentStartupPolicy must be start-immediately or wait-for-setup"));
     }
+    let mut warnings = Vec::new();
     Ok(Project {
         setup: script("scripts.setup", scripts.setup)?,
         archive: script("scripts.archive", scripts.archive)?,
         agent_startup: startup,
-        shared_directories: paths("worktree.sharedDirectories", worktree.shared_directories)?,
-        copied_files: paths("worktree.copiedFiles", worktree.copied_files)?,
+        shared_directories: paths("worktree.sharedDirectories", worktree.shared_directories, &mut warnings)?,
+        copied_files: paths("worktree.copiedFiles", worktree.copied_files, &mut warnings)?,
         default_tabs: tabs(file.default_tabs.unwrap_or_default())?,
+        warnings,
     })
 }
 
@@ -129,18 +133,18 @@ fn script(key: &str, text: Option<String>) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-fn paths(key: &str, paths: Option<Vec<String>>) -> Result<Vec<String>, String> {
+/// Those that stay inside; each of the others is left aside with a warning.
+fn paths(key: &str, paths: Option<Vec<String>>, warnings: &mut Vec<String>) -> Result<Vec<String>, String> {
     let paths = paths.unwrap_or_default();
     if paths.len() > MAX_PATHS {
         return Err(format!("{FILE}: {key} has more than {MAX_PATHS} entries"));
     }
-    match paths.iter().find(|path| !is_safe(path)) {
-        Some(bad) => Err(format!(
-            "{FILE}: {key} has {:?}, which is no path inside",
-            text::cut_chars(&text::one_line(bad), 80)
-        )),
-        None => Ok(paths),
-    }
+    let (safe, unsafe_ones): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| is_safe(path));
+    warnings.extend(unsafe_ones.iter().map(|path| {
+        let shown = text::cut_chars(&text::one_line(path), 80);
+        format!("{FILE}: {key} has {shown:?}, which is no path inside; only that entry was left aside.")
+    }));
+    Ok(safe)
 }
 
 /// A relative path that stays inside and out of git's own folder.
@@ -190,7 +194,17 @@ mod tests {
         check("scripts:\n  setup: \"a\u{202e}b\"\n".as_bytes(), "cannot be shown");
         check(b"scripts:\n  setup: \"a\\e[2Jb\"\n", "cannot be shown");
         for path in ["/etc", "../x", "a/../../x", ".git/hooks", ".GIT", "\"\""] {
-            check(format!("worktree:\n  sharedDirectories: [{path}]\n").as_bytes(), "no path inside");
+            let text = format!("worktree:\n  sharedDirectories: [{path}, kept]\nscripts: {{setup: x}}\n");
+            let project = parse(text.as_bytes()).unwrap();
+            assert_eq!(
+                (project.shared_directories, project.setup.as_deref()),
+                (vec![String::from("kept")], Some("x"))
+            );
+            assert!(
+                project.warnings[0].contains("no path inside; only that entry"),
+                "{:?}",
+                project.warnings
+            );
         }
         check(b"defaultTabs: [{color: red}]\n", "#rrggbb");
         check(b"defaultTabs: [{color: '#12345g'}]\n", "#rrggbb");

@@ -94,6 +94,8 @@ pub enum Outcome {
     WorktreeRemoved { was_there: bool, preserved_branch: Option<String>, warnings: Vec<String> },
     /// The process runs.
     TerminalSpawned { pid: u32 },
+    /// The text was typed; what the agent makes of it is still looked for.
+    PromptTyped,
     /// The text was typed. `is_confirmed`: the agent was seen working afterwards.
     PromptDelivered { is_confirmed: bool },
     /// The text waits for a person: a dialog or a draft is in its way.

@@ -15,6 +15,8 @@ words! {
         TaskCreated = "task.created",
         TaskChanged = "task.changed",
         AttemptStarted = "attempt.started",
+        /// The brief was typed into an agent that ran already; what it makes of it is not seen yet.
+        AttemptTyped = "attempt.typed",
         AttemptConfirmed = "attempt.confirmed",
         /// The brief was typed, and no sign of work was seen yet.
         AttemptUnconfirmed = "attempt.unconfirmed",

@@ -146,6 +146,9 @@ words! {
 pub struct StartOptions {
     pub placement: Placement,
     pub agent: Option<String>,
+    /// The `--agent` of the call, where it had one.
+    #[serde(default)]
+    pub requested_agent: Option<String>,
     pub model: Option<String>,
     pub effort: Option<String>,
     pub name: Option<String>,

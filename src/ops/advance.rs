@@ -25,12 +25,15 @@ const READY_MS: u64 = 60_000;
 /// What came of an effect. An effect that is not open any more had its outcome already.
 pub fn outcome(cx: &mut Cx<'_>, id: &EffectId, outcome: Outcome) -> Result<(), OpError> {
     let Some(open) = cx.tx.get::<OpenEffect>(id.as_str())? else { return Ok(()) };
-    if let Outcome::PromptBlocked { .. } = &outcome {
+    match (&outcome, &open.dispatch_id) {
         // Not an end: the text still waits, and is typed when the way is free.
-        return match &open.dispatch_id {
-            Some(dispatch) => chain::delivered(cx, dispatch, PromptDelivery::Blocked),
-            None => Ok(()),
-        };
+        (Outcome::PromptBlocked { .. }, Some(dispatch)) => {
+            return chain::delivered(cx, dispatch, PromptDelivery::Blocked);
+        }
+        // Not an end either.
+        (Outcome::PromptTyped, Some(dispatch)) => return chain::typed(cx, dispatch),
+        (Outcome::PromptBlocked { .. } | Outcome::PromptTyped, None) => return Ok(()),
+        (_, _) => {}
     }
     cx.tx.delete::<OpenEffect>(id.as_str())?;
     match open.effect.clone() {

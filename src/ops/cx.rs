@@ -94,7 +94,7 @@ pub struct LiveFacts {
     pub is_process_alive: bool,
     /// The agent that runs there, also one that a person started in its shell.
     pub agent: Option<String>,
-    /// What the activity is known from: `program`, `hook`, `title`, `progress`, `screen`, `nothing`.
+    /// What the activity is known from: `program`, `title`, `progress`, `screen`, `nothing`.
     pub source: String,
     /// How often the agent began to work.
     pub n_turns: u64,

@@ -2,7 +2,7 @@
 //! `dispatch-show` with the brief and the timeline of all attempts.
 
 use super::caller::{self, Caller};
-use super::cx::{Answer, Cx};
+use super::cx::{Answer, Cx, LiveFacts};
 use super::error::{OpError, invalid, refuse};
 use super::{limit, reply, task, terminal, timeline, worker};
 use crate::base::clock::Timestamp;
@@ -201,16 +201,37 @@ pub fn dispatch(cx: &mut Cx<'_>, call: wire::Dispatch) -> Result<Answer, OpError
         };
         cx.request(effect, Some(dispatch.id.clone()), None)?;
     }
-    let warning = (!call.is_inject).then(|| {
-        format!("Recorded only: nothing was typed into {}. Give its agent the brief yourself.", terminal.id)
-    });
+    let obstacle = cx.world.live(&terminal.id).and_then(|live| obstacle(&live));
+    let warning = match (call.is_inject, &obstacle) {
+        (false, _) => Some(format!(
+            "Recorded only: nothing was typed into {}. Give its agent the brief yourself.",
+            terminal.id
+        )),
+        (true, Some(what)) => Some(format!(
+            "Not typed yet: {what} in {}. The brief is typed once that is out of its way.",
+            terminal.id
+        )),
+        (true, None) => None,
+    };
     reply(&Dispatched {
         dispatch: Some(DispatchRow::from(&dispatch)),
-        injected: call.is_inject,
+        injected: call.is_inject && obstacle.is_none(),
         dry_run: false,
         preamble: call.is_preamble_returned.then_some(brief),
         warning,
     })
+}
+
+/// What holds a typed brief back until a person did something about it (contract 5.7, design 7.8).
+fn obstacle(live: &LiveFacts) -> Option<String> {
+    match (live.activity.as_str(), live.has_draft) {
+        ("blocked", _) => Some(format!(
+            "the agent waits for a person ({})",
+            live.activity_detail.as_deref().unwrap_or("a dialog is on its screen")
+        )),
+        (_, true) => Some(String::from("a person's text stands")),
+        (_, false) => None,
+    }
 }
 
 /// The brief that an attempt would get, with an id and a proof that stand for the real ones.
@@ -224,8 +245,8 @@ fn preview(
 ) -> Result<String, OpError> {
     let dispatch = row(cx.now, task, new, DispatchId::parse(id)?, String::from("preview"));
     let handle = terminal.map_or("term_preview", |terminal| terminal.id.as_str());
-    let agent = terminal.and_then(|terminal| terminal.agent.as_deref());
-    worker::brief(cx, run, task, &dispatch, handle, agent)
+    let agent = terminal.and_then(|terminal| terminal::agent_in(cx, terminal));
+    worker::brief(cx, run, task, &dispatch, handle, agent.as_deref())
 }
 
 /// `dispatch-show`.

@@ -2,9 +2,11 @@
 
 use crate::base::code::ErrorCode;
 use crate::base::id::BadId;
+use crate::base::text::shell_quote;
 use crate::model::Refused;
 use crate::proto::error::ErrorBody;
 use crate::store::StoreError;
+use std::path::Path;
 
 /// Why a verb did not do what it was asked.
 #[derive(Debug)]
@@ -53,11 +55,11 @@ pub fn invalid(message: impl Into<String>) -> OpError {
     refuse(ErrorCode::InvalidArgument, message).into()
 }
 
-/// How many rows a page has: `wanted`, at most `max`. None at all is no page.
+/// How many rows a page has: `wanted`, from 1 to `max`.
 pub fn limit_of(wanted: Option<u32>, default: u32, max: u32) -> Result<usize, OpError> {
     match wanted.unwrap_or(default) {
-        0 => Err(invalid("--limit must be at least 1.")),
-        wanted => Ok(wanted.min(max) as usize),
+        wanted if (1..=max).contains(&wanted) => Ok(wanted as usize),
+        _ => Err(invalid(format!("--limit must be between 1 and {max}."))),
     }
 }
 
@@ -83,23 +85,10 @@ impl From<OpError> for ErrorBody {
 pub fn store_body(error: &StoreError) -> ErrorBody {
     let message = format!("{error}.");
     match error {
-        StoreError::Damaged { path, copy, .. } => {
-            let quote = |path: &std::path::Path| crate::base::text::shell_quote(&path.display().to_string());
-            let (file, aside) = (quote(path), quote(&path.with_extension("damaged")));
-            let step = match copy {
-                Some(copy) => format!("mv {file} {aside} && cp {} {file} && orca status", quote(copy)),
-                None => format!("mv {file} {aside} && orca status"),
-            };
-            ErrorBody::new(ErrorCode::StoreDamaged, message).next_step(step)
+        StoreError::Damaged { path, copy, is_gone, .. } => {
+            damaged_body(message, path, copy.as_deref(), *is_gone)
         }
-        StoreError::Unwritable { path, .. } => {
-            let place = path.parent().filter(|_| path.is_absolute());
-            let step = place.map_or_else(
-                || String::from("df -h \"${ORCA_HOME:-$HOME/.local/state/orca}\""),
-                |place| format!("df -h {}", crate::base::text::shell_quote(&place.display().to_string())),
-            );
-            ErrorBody::new(ErrorCode::StoreUnwritable, message).next_step(step)
-        }
+        StoreError::Unwritable { path, kind, .. } => unwritable_body(message, path, *kind),
         StoreError::TooNew { .. } => ErrorBody::new(ErrorCode::IncompatibleRuntime, message),
         StoreError::Busy { .. } => {
             ErrorBody::new(ErrorCode::RuntimeUnavailable, message).next_step("orca server status")
@@ -109,4 +98,37 @@ pub fn store_body(error: &StoreError) -> ErrorBody {
         | StoreError::ReadOnly
         | StoreError::Database(_) => ErrorBody::new(ErrorCode::RuntimeError, message),
     }
+}
+
+/// The ways on from a database that cannot be read: from its copy, where there is one, or with nothing. What
+/// is there is moved aside, never removed.
+fn damaged_body(message: String, path: &Path, copy: Option<&Path>, is_gone: bool) -> ErrorBody {
+    let quote = |path: &Path| shell_quote(&path.display().to_string());
+    let file = quote(path);
+    let aside = if is_gone {
+        String::new()
+    } else {
+        format!("mv {file} {} && ", quote(&path.with_extension("damaged")))
+    };
+    let Some(copy) = copy.map(quote) else {
+        let message = format!("{message} Without it orca begins with nothing.");
+        return ErrorBody::new(ErrorCode::StoreDamaged, message)
+            .next_step(format!("{aside}orca server start"));
+    };
+    let message = format!("{message} Go on from the copy, or put it aside too and begin with nothing.");
+    ErrorBody::new(ErrorCode::StoreDamaged, message)
+        .next_step(format!("{aside}cp -p {copy} {file} && orca server start"))
+        .next_step(format!("{aside}mv {copy} {copy}.old && orca server start"))
+}
+
+fn unwritable_body(message: String, path: &Path, kind: std::io::ErrorKind) -> ErrorBody {
+    let body = ErrorBody::new(ErrorCode::StoreUnwritable, message);
+    let place = path.parent().filter(|_| path.is_absolute());
+    let Some(place) = place.map(|place| shell_quote(&place.display().to_string())) else {
+        return body.next_step("df -h \"${ORCA_HOME:-$HOME/.local/state/orca}\"");
+    };
+    if kind == std::io::ErrorKind::PermissionDenied {
+        return body.next_step(format!("ls -la {place}")).next_step(format!("chmod -R u+rwX {place}"));
+    }
+    body.next_step(format!("df -h {place}"))
 }

@@ -106,6 +106,7 @@ pub fn ask(
         limit: Some(LimitAsked { dispatch_id: dispatch.id.clone(), limit }),
     };
     cx.tx.put(&gate)?;
+    cx.emit(Fact::new(EventKind::GateCreated, &gate.question).of_dispatch(dispatch))?;
     let detail = format!("attempt {} {what}; the person is asked ({})", dispatch.attempt, gate.id);
     cx.emit(Fact::new(EventKind::LimitReached, detail).of_dispatch(dispatch))
 }

@@ -3,11 +3,14 @@
 //! another thread, and the same call is run again with what was seen.
 
 use super::cx::{Answer, Cx};
-use super::error::OpError;
+use super::error::{OpError, refuse};
+use crate::base::code::ErrorCode;
+use crate::base::text;
 use crate::model::effect::CreateWorktree;
 use crate::model::session::{NoTranscript, TranscriptFormat};
 use crate::model::setup::Project;
 use crate::model::worker::Drift;
+use crate::proto::error::ErrorBody;
 use crate::proto::repo::RefDetail;
 use crate::proto::transcript::{Clipping, TranscriptMessage};
 use crate::proto::worktree::GitRow;
@@ -16,8 +19,10 @@ use std::collections::BTreeMap;
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Look {
-    /// Whether git can make this worktree (contract 5.1).
-    Worktree(Box<CreateWorktree>),
+    /// Whether git can make this worktree, and this program is there to be started in it (contract 5.1).
+    Worktree(Box<CreateWorktree>, Option<Program>),
+    /// Whether a folder is there, and this program to be started in it.
+    Place { folder: String, program: Program },
     /// The branches and tags of a repository whose names contain a text.
     Refs { repo: String, query: String, limit: usize },
     /// Whether a name is a commit of the repository.
@@ -32,6 +37,44 @@ pub enum Look {
     Session(SessionWish),
     /// Messages of a transcript.
     Transcript(Box<TranscriptWish>),
+}
+
+/// The program of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Program {
+    pub agent: String,
+    /// The first word of its command line.
+    pub name: String,
+    /// Where it is looked for, where that is not where the server looks.
+    pub search_path: Option<String>,
+}
+
+impl Program {
+    /// It is not there.
+    pub fn missing(&self) -> ErrorBody {
+        let (agent, name) = (&self.agent, text::one_line(&self.name));
+        let whose = if self.search_path.is_some() { "its" } else { "the server's" };
+        let message = format!(
+            "{agent} cannot be started: there is no command {name} in {whose} PATH; nothing was done."
+        );
+        refuse(ErrorCode::AgentUnconfigured, message)
+            .with("effectsApplied", false)
+            .next_step(format!("command -v {}", text::shell_quote(&name)))
+            // It has the PATH of whoever started it.
+            .next_step("orca server restart")
+    }
+}
+
+/// The folder of a worktree is gone.
+pub fn missing_folder(folder: &str) -> ErrorBody {
+    let shown = text::one_line(folder);
+    refuse(
+        ErrorCode::SelectorNotFound,
+        format!("The folder {shown} is not there any more; nothing was done."),
+    )
+    .with("effectsApplied", false)
+    .next_step("orca worktree list --json")
+    .next_step(format!("orca worktree rm --worktree {}", text::shell_quote(&format!("path:{shown}"))))
 }
 
 /// A path that an agent's hook reported.
@@ -99,7 +142,6 @@ pub enum TranscriptFault {
 /// A worktree to look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tree {
-    pub id: String,
     pub path: String,
     /// The ref it is compared with; None for the default.
     pub base: Option<String>,
@@ -117,10 +159,12 @@ pub enum Seen {
         refs: Vec<RefDetail>,
         is_truncated: bool,
     },
+    /// Both are there.
+    Place,
     /// It is one.
     Base,
     Project(Project),
-    /// By the worktree's id.
+    /// By the worktree's path; one that is registered by this very call has another id each time it is run.
     Trees(BTreeMap<String, GitRow>),
     /// None: it is not, or nobody can tell.
     Drift(Option<Drift>),

@@ -100,8 +100,14 @@ fn not_found(noun: &str, selector: &str, next: &str) -> OpError {
 /// The worktree or plain folder around the caller's directory, registered on first use (design 6).
 pub fn current(cx: &mut Cx<'_>) -> Result<Worktree, OpError> {
     let place = cx.caller.place.clone().ok_or_else(|| {
-        refuse(ErrorCode::SelectorNotFound, "Nothing says which directory this was called from.")
-            .next_step("orca worktree list --json")
+        // What is not UTF-8 came with this in its place.
+        let is_odd = cx.caller.origin.cwd.as_deref().is_some_and(|cwd| cwd.contains('\u{fffd}'));
+        let message = if is_odd {
+            "The name of the directory this was called from is not UTF-8; such a one cannot be used."
+        } else {
+            "Nothing says which directory this was called from."
+        };
+        refuse(ErrorCode::SelectorNotFound, message).next_step("orca worktree list --json")
     })?;
     let repo = register_repo(cx, &place)?;
     if let Some(mut known) = cx.tx.first::<Worktree>("path", &place.root)? {

@@ -87,7 +87,8 @@ pub fn begin(
     let local = settings.setup_script.as_deref();
     let scripts = rules::chosen(settings.command_source, project.setup.as_deref(), local);
     let mut warnings = made.warnings.clone();
-    warnings.extend(project.problem.iter().map(|problem| format!("{problem}; it was left aside.")));
+    warnings
+        .extend(project.problem.iter().map(|problem| format!("{problem}; the whole file was left aside.")));
     let mut setup = Setup {
         worktree_id: worktree.id.clone(),
         repo_id: repo.id.clone(),

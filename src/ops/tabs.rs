@@ -52,7 +52,7 @@ fn title_of(tab: &Tab) -> String {
 fn without_command(repo: &Repo, tab: &Tab, script: &Script) -> String {
     let shown = |text: &str, max| text::cut_chars(&text::one_line(text), max);
     format!(
-        "The tab {:?} is open without its command {:?}, which nobody approved; to approve it: {}",
+        "The tab {:?} is open without its command {:?}, which nobody approved. Once it is, new worktrees run it; in this one you type it yourself. To approve it: {}",
         shown(&title_of(tab), 60),
         shown(&script.text, 120),
         setup::approve_command(repo, &script.hash())

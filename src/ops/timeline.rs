@@ -46,6 +46,7 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         EventKind::TaskCreated => "created",
         EventKind::TaskChanged => "task changed",
         EventKind::AttemptStarted => "started",
+        EventKind::AttemptTyped => "brief typed",
         EventKind::AttemptConfirmed => "confirmed",
         EventKind::AttemptUnconfirmed => "unconfirmed",
         EventKind::AttemptBlocked => "brief waits",

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct StatusGet {}
 
 /// The reply of `status`. It also says so when nothing runs; then the CLI makes it by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Status {
     pub target: Target,
@@ -34,6 +34,9 @@ pub struct Status {
     /// What of the settings' file does not count, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// Why the last server did not start, while none runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_failure: Option<ErrorBody>,
 }
 
 /// Which server is meant; always the local one.
@@ -102,8 +105,14 @@ pub struct Graph {
 }
 
 impl Status {
-    /// The answer when no server answers for `state_dir`, and `n_queued` calls wait for one.
-    pub fn not_running(state_dir: &str, is_starting: bool, n_queued: usize) -> Self {
+    /// The answer when no server answers for `state_dir`, and `n_queued` calls wait for one. `start_failure`:
+    /// why the last one did not start.
+    pub fn not_running(
+        state_dir: &str,
+        is_starting: bool,
+        n_queued: usize,
+        start_failure: Option<ErrorBody>,
+    ) -> Self {
         let (state, window) =
             if is_starting { ("starting", "initializing") } else { ("not_running", "openable") };
         Self {
@@ -125,6 +134,7 @@ impl Status {
             n_queued,
             n_rejected: 0,
             warnings: Vec::new(),
+            start_failure,
         }
     }
 }

@@ -430,6 +430,9 @@ pub struct Released {
     pub reason: Option<String>,
     pub process_action: String,
     pub archive: Option<super::row::ArchiveRow>,
+    /// What a person should know of the archive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -180,6 +180,9 @@ pub fn resize(master: &OwnedFd, size: TermSize) -> Result<(), PtyError> {
         .map_err(|error| PtyError::Io { doing: "resize the terminal", source: error.into() })
 }
 
+/// How long programs may take to end when no server asks them to.
+const END_GRACE_MS: u32 = 3_000;
+
 /// What became of a terminal that an earlier server knew.
 #[derive(Debug)]
 pub enum Found {
@@ -231,6 +234,27 @@ pub fn sockets(dir: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+/// Ends what runs in every terminal whose holder listens in the folder `sockets`, for when no server can do
+/// it; gives how many there were. Blocks until the holders are gone or their patience is over.
+pub fn end_all(dir: &Path) -> usize {
+    let links = sockets(dir).into_iter().filter_map(|socket| Link::connect(&socket).ok());
+    let mut links: Vec<Link> = links.collect();
+    for link in &mut links {
+        link.kill(END_GRACE_MS).or_log("end what runs in a terminal");
+    }
+    let began = Instant::now();
+    for link in &mut links {
+        while began.elapsed() < Duration::from_millis(u64::from(END_GRACE_MS) + 5_000) {
+            match link.poll_message() {
+                Ok(Some(_)) => drop(link.collected().or_log("let a holder go")),
+                Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+                Err(_) => break,
+            }
+        }
+    }
+    links.len()
 }
 
 /// Whether a holder lives that has this terminal's folder.

@@ -79,6 +79,7 @@ pub fn boot(dir: &StateDir, uid: u32, is_detached: bool) -> Result<Booted, NotSt
     let store_file = std::fs::metadata(dir.store()).map_err(|error| unwritable(&error))?;
     let listener = listen(dir).map_err(|error| unwritable(&error))?;
     tell_pid(&lock).or_log("write the process id into the lock");
+    drop(std::fs::remove_file(dir.start_failure())); // usually there is none
     Ok(Booted { lock, listener, store, store_file: FileId::of(&store_file) })
 }
 
@@ -143,6 +144,16 @@ pub fn report_ready(is_detached: bool) {
     if is_detached {
         report(&StartReport::Ready { pid: std::process::id() });
     }
+}
+
+/// Keeps for `orca status` why there is no server.
+pub fn note_failure(dir: &StateDir, failed: &NotStarted) {
+    let NotStarted::Failed(error) = failed else { return };
+    let path = dir.start_failure();
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).truncate(true).write(true).mode(0o600).open(path);
+    let json = serde_json::to_vec(error).unwrap_or_default();
+    file.and_then(|mut file| file.write_all(&json)).or_log("keep why the server did not start");
 }
 
 /// Tells the starter, or the person, why there is no server. Gives the exit code.

@@ -84,6 +84,7 @@ impl Host {
             n_queued: spooled.n_queued,
             n_rejected: spooled.n_rejected,
             warnings: Vec::new(),
+            start_failure: None,
         }
     }
 

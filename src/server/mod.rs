@@ -71,7 +71,10 @@ pub fn run(environment: &Environment, is_detached: bool) -> u8 {
     let dir = environment.state_dir(uid);
     let booted = match boot::boot(&dir, uid, is_detached) {
         Ok(booted) => booted,
-        Err(failed) => return boot::report_failure(failed, is_detached),
+        Err(failed) => {
+            boot::note_failure(&dir, &failed);
+            return boot::report_failure(failed, is_detached);
+        }
     };
     match serve(booted, &dir, environment, uid, is_detached) {
         Ok(()) => 0,

@@ -570,13 +570,8 @@ impl Pane {
         let preset = self.preset();
         let screen = inner.term.screen_text();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
-        let evidence = Evidence {
-            program: inner.program.as_ref(),
-            hook: None,
-            title,
-            progress: inner.progress,
-            screen: &screen,
-        };
+        let evidence =
+            Evidence { program: inner.program.as_ref(), title, progress: inner.progress, screen: &screen };
         let found = detect::detect(preset.as_deref(), &evidence);
         let activity = activity_word(found.state);
         let detail = if found.message.is_empty() { found.explanation } else { found.message };
@@ -609,7 +604,6 @@ impl Pane {
         let screen = inner.term.screen_text();
         let evidence = Evidence {
             program: inner.program.as_ref(),
-            hook: None,
             title: Some(inner.term.title()),
             progress: inner.progress,
             screen: &screen,

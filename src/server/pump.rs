@@ -116,10 +116,10 @@ impl Pump {
             for order in self.pane.take_orders() {
                 match order {
                     Order::Kill { grace_ms } => drop(self.link.kill(grace_ms).or_log("end a process")),
+                    // It goes when it has ended what it was told to; then there is nothing more to hear.
                     Order::Collected => {
                         self.link.collected().or_log("let a holder go");
                         self.publish();
-                        return self.let_go();
                     }
                 }
             }

@@ -40,6 +40,8 @@ const EXPORT_BYTES: usize = 2 << 20;
 const KILL_GRACE_MS: u32 = 3_000;
 /// The same.
 pub const KILL_GRACE: Duration = Duration::from_millis(KILL_GRACE_MS as u64);
+/// A holder gives up on what cannot be killed before that.
+const KILL_PATIENCE: Duration = Duration::from_millis(KILL_GRACE_MS as u64 + 5_000);
 /// How often a holder that does not answer is asked again.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
@@ -429,32 +431,31 @@ impl Terminals {
             let unheard: Vec<TerminalId> = lock(&self.unheard).keys().cloned().collect();
             // One that somebody stopped would neither hear nor go.
             held.iter().map(|pane| &pane.id).chain(&unheard).for_each(|id| link::resume(&self.folder(id)));
-            let patience = Duration::from_millis(u64::from(KILL_GRACE_MS) + 2_000);
             for id in unheard {
                 if let Some(child_pid) = self.session(&id) {
                     holder::end_session(child_pid, KILL_GRACE);
                 }
                 let began = Instant::now();
-                while self.is_unheard(&id) && began.elapsed() < patience {
+                while self.is_unheard(&id) && began.elapsed() < KILL_PATIENCE {
                     std::thread::sleep(Duration::from_millis(20));
                 }
                 held.extend(self.pane(&id));
             }
             // Until their ends are recorded and their holders gone: no process of ours stays behind.
             for pane in held {
-                pane.wait_until(patience, |inner| inner.is_let_go);
+                pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
             }
         });
         ended.await.or_log("wait for processes to end");
     }
 
-    /// Ends the process of a terminal. Gives its end, once it is recorded and the holder is gone: who
-    /// forgot the pane before that would leave the holder behind for ever.
+    /// Ends the process of a terminal and what it started there. Gives its end, once it is recorded and the
+    /// holder is gone: who forgot the pane before that would leave the holder behind for ever.
     pub fn end(&self, pane: &Pane) -> Option<ChildEnd> {
         if pane.inner().end.is_none() {
             pane.order(Order::Kill { grace_ms: KILL_GRACE_MS });
         }
-        pane.wait_until(Duration::from_millis(u64::from(KILL_GRACE_MS) + 5_000), |inner| inner.is_let_go);
+        pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
         pane.inner().end
     }
 

@@ -21,7 +21,7 @@ pub fn keep(snapshot: &Tx, path: &Path) -> Result<(), StoreError> {
     let copy = last_good(path);
     let temporary = copy.with_extension("copying");
     let kept = write(snapshot, path, &temporary)
-        .and_then(|()| std::fs::rename(&temporary, &copy).map_err(|io| unwritable(&copy, io.to_string())));
+        .and_then(|()| std::fs::rename(&temporary, &copy).map_err(|io| StoreError::unwritable(&copy, &io)));
     if kept.is_err() {
         drop(std::fs::remove_file(&temporary)); // may never have been made
     }
@@ -29,11 +29,13 @@ pub fn keep(snapshot: &Tx, path: &Path) -> Result<(), StoreError> {
 }
 
 fn write(snapshot: &Tx, path: &Path, temporary: &Path) -> Result<(), StoreError> {
-    let failed = |io: std::io::Error| unwritable(temporary, io.to_string());
+    let failed = |io: std::io::Error| StoreError::unwritable(temporary, &io);
     let wanted = std::fs::metadata(path).map_err(failed)?.len() + MIN_FREE_BYTES;
     let disk = rustix::fs::statvfs(path).map_err(|errno| failed(errno.into()))?;
     if disk.f_bavail.saturating_mul(disk.f_frsize) < wanted {
-        return Err(unwritable(temporary, String::from("the disk has too little room for a copy")));
+        let detail = String::from("the disk has too little room for a copy");
+        let kind = std::io::ErrorKind::StorageFull;
+        return Err(StoreError::Unwritable { path: temporary.to_owned(), kind, detail });
     }
     match std::fs::remove_file(temporary) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
@@ -70,10 +72,6 @@ fn copy_table<K: redb::Key, V: redb::Value>(
             return Ok(());
         }
     }
-}
-
-fn unwritable(path: &Path, detail: String) -> StoreError {
-    StoreError::Unwritable { path: path.to_owned(), detail }
 }
 
 #[cfg(test)]

@@ -21,10 +21,10 @@ use tx::Tx;
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
 pub enum StoreError {
-    /// The file cannot be opened or read for what it is. It was left untouched.
-    Damaged { path: PathBuf, copy: Option<PathBuf>, detail: String },
+    /// The file cannot be opened or read for what it is, or is gone while its copy is there. Nothing was touched.
+    Damaged { path: PathBuf, copy: Option<PathBuf>, is_gone: bool, detail: String },
     /// The directory or file cannot be written: read-only, or the disk is full.
-    Unwritable { path: PathBuf, detail: String },
+    Unwritable { path: PathBuf, kind: std::io::ErrorKind, detail: String },
     /// The file was written by a newer orca.
     TooNew { found: u64, known: u64 },
     /// Another process has the file open.
@@ -42,14 +42,16 @@ pub enum StoreError {
 impl std::fmt::Display for StoreError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Damaged { path, copy, detail } => {
-                write!(f, "the database {} cannot be read ({detail}); it was left as it is", path.display())?;
+            Self::Damaged { path, copy, detail, .. } => {
+                write!(f, "the database {} cannot be read ({detail}); nothing was changed", path.display())?;
                 match copy {
                     Some(copy) => write!(f, ". The copy made at the last good start is {}", copy.display()),
                     None => Ok(()),
                 }
             }
-            Self::Unwritable { path, detail } => write!(f, "{} cannot be written: {detail}", path.display()),
+            Self::Unwritable { path, detail, .. } => {
+                write!(f, "{} cannot be written: {detail}", path.display())
+            }
             Self::TooNew { found, known } => {
                 write!(
                     f,
@@ -75,12 +77,14 @@ impl StoreError {
         matches!(self, Self::Unwritable { .. } | Self::Database(_))
     }
 
+    fn unwritable(path: &Path, io: &std::io::Error) -> Self {
+        Self::Unwritable { path: path.to_owned(), kind: io.kind(), detail: io.to_string() }
+    }
+
     /// Wraps what redb says in the middle of an operation; a failure of the disk is told apart.
     fn database(error: impl Into<redb::Error>) -> Self {
         match error.into() {
-            redb::Error::Io(io) if is_disk_refusal(&io) => {
-                Self::Unwritable { path: PathBuf::from("the database"), detail: io.to_string() }
-            }
+            redb::Error::Io(io) if is_disk_refusal(&io) => Self::unwritable(Path::new("the database"), &io),
             other => Self::Database(other.to_string()),
         }
     }
@@ -109,14 +113,21 @@ impl Store {
     /// Opens the file at `path`, or makes it. What [`copy::keep`] left beside it is named where it is damaged.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let copy = last_good(path);
-        let damaged = |detail| StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), detail };
         let length = std::fs::metadata(path).map(|meta| meta.len()).ok();
-        if length.is_none() {
-            make_private_file(path)?;
+        let is_gone = length.is_none();
+        let damaged =
+            |detail| StoreError::Damaged { path: path.to_owned(), copy: existing(&copy), is_gone, detail };
+        // A new database in its place would be what the next start keeps a copy of.
+        let missing = match length {
+            None => Some("the file is gone"),
+            Some(0) => Some("the file is empty"),
+            Some(_) => None,
+        };
+        if let Some(what) = missing.filter(|_| copy.exists()) {
+            return Err(damaged(String::from(what)));
         }
-        // redb would make a new database of an empty file, and the next start a copy of that.
-        if length == Some(0) && copy.exists() {
-            return Err(damaged(String::from("the file is empty")));
+        if is_gone {
+            make_private_file(path)?;
         }
         // redb panics where a page is not what another page says it is.
         let opened = std::panic::catch_unwind(|| Self::open_file(path, &copy));
@@ -195,10 +206,11 @@ fn open_error(path: &Path, copy: &Path, error: redb::DatabaseError) -> StoreErro
     match error {
         redb::DatabaseError::DatabaseAlreadyOpen => StoreError::Busy { path: path.to_owned() },
         redb::DatabaseError::Storage(redb::StorageError::Io(io)) if is_disk_refusal(&io) => {
-            StoreError::Unwritable { path: path.to_owned(), detail: io.to_string() }
+            StoreError::unwritable(path, &io)
         }
         other => {
-            StoreError::Damaged { path: path.to_owned(), copy: existing(copy), detail: other.to_string() }
+            let (path, copy) = (path.to_owned(), existing(copy));
+            StoreError::Damaged { path, copy, is_gone: false, detail: other.to_string() }
         }
     }
 }
@@ -211,7 +223,7 @@ fn make_private_file(path: &Path) -> Result<(), StoreError> {
         .mode(0o600)
         .open(path)
         .map(drop)
-        .map_err(|io| StoreError::Unwritable { path: path.to_owned(), detail: io.to_string() })
+        .map_err(|io| StoreError::unwritable(path, &io))
 }
 
 #[cfg(test)]
@@ -246,6 +258,18 @@ mod tests {
         std::fs::write(&path, b"").unwrap();
         assert!(matches!(Store::open(&path), Err(StoreError::Damaged { .. })));
         assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_not_made_anew_beside_its_copy() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        good(&path);
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(Store::open(&path), Err(StoreError::Damaged { copy: Some(_), .. })));
+        assert!(!path.exists(), "nothing was made");
+        std::fs::remove_file(last_good(&path)).unwrap();
+        drop(Store::open(&path).unwrap());
     }
 
     #[test]

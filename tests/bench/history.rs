@@ -197,6 +197,7 @@ fn worker(id: &DispatchId, terminal: &TerminalId, created_at: Timestamp) -> Work
         failed_stage: None,
         effects: Vec::new(),
         start_options: StartOptions {
+            requested_agent: None,
             placement: Placement::Current,
             agent: Some(String::from("codex")),
             model: None,

@@ -178,27 +178,51 @@ fn a_kill_ends_even_a_child_that_ignores_everything_it_can() {
     wait_until_gone(&spec.socket);
 }
 
+/// A shell whose background process outlives a hang-up; prints `pid <number> ready`.
+const SURVIVED: &str =
+    "(trap '' HUP; echo pid $(sh -c 'echo $PPID') ready; while :; do sleep 1; done) & wait";
+
+/// The process of which that tells.
+fn survivor_of(link: &Link) -> rustix::process::Pid {
+    let mut seen = link.ring.clone();
+    read_until(link, &mut seen, "ready");
+    let text = String::from_utf8_lossy(&seen).into_owned();
+    let survivor: i32 = text.split_whitespace().nth(1).unwrap().parse().unwrap();
+    rustix::process::Pid::from_raw(survivor).unwrap()
+}
+
+fn is_dead(process: rustix::process::Pid) -> bool {
+    // A zombie that init has not reaped is as dead as it gets.
+    let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero()));
+    rustix::process::test_kill_process(process).is_err() || stat.unwrap_or_default().contains(") Z")
+}
+
 #[test]
 fn a_kill_reaches_what_outlives_the_child() {
     let dir = tempfile::tempdir().unwrap();
-    let script = "(trap '' HUP; echo pid $(sh -c 'echo $PPID') ready; while :; do sleep 1; done) & wait";
-    let spec = spec(dir.path(), script);
+    let spec = spec(dir.path(), SURVIVED);
     holder::spawn(orca(), &spec).unwrap();
     let mut link = Link::connect(&spec.socket).unwrap();
-    let mut seen = link.ring.clone();
-    read_until(&link, &mut seen, "ready");
-    let text = String::from_utf8_lossy(&seen).into_owned();
-    let survivor: i32 = text.split_whitespace().nth(1).unwrap().parse().unwrap();
-    let survivor = rustix::process::Pid::from_raw(survivor).unwrap();
+    let survivor = survivor_of(&link);
     link.kill(400).unwrap();
     assert_eq!(wait_for_end(&mut link).signal, Some(1), "the child itself goes at the hang-up");
     link.collected().unwrap();
     wait_until_gone(&spec.socket);
-    // A zombie that init has not reaped is as dead as it gets.
-    let stat =
-        std::fs::read_to_string(format!("/proc/{}/stat", survivor.as_raw_nonzero())).unwrap_or_default();
-    let is_dead = rustix::process::test_kill_process(survivor).is_err() || stat.contains(") Z");
-    assert!(is_dead, "{stat}");
+    assert!(is_dead(survivor));
+}
+
+#[test]
+fn what_runs_in_a_folder_that_was_removed_is_ended_before_its_holder_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let spec = spec(dir.path(), SURVIVED);
+    let hello = holder::spawn(orca(), &spec).unwrap();
+    let link = Link::connect(&spec.socket).unwrap();
+    let survivor = survivor_of(&link);
+    drop(link);
+    dir.close().unwrap();
+    let holder = rustix::process::Pid::from_raw(i32::try_from(hello.holder_pid).unwrap()).unwrap();
+    until(|| is_dead(holder).then_some(()), || String::from("the holder stays"));
+    assert!(is_dead(survivor));
 }
 
 #[test]

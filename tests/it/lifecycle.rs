@@ -300,6 +300,26 @@ fn restart_keeps_terminals_and_stop_ends_them_only_when_told() {
     assert_eq!(holders.count(), 0, "a holder outlived its purpose");
 }
 
+#[test]
+fn a_forced_stop_tells_of_the_end_when_nothing_runs_any_more() {
+    let sandbox = Sandbox::new();
+    let (first, second) = (sandbox.shell(), sandbox.shell());
+    let mut survivors = Vec::new();
+    for terminal in [&first, &second] {
+        sandbox.type_line(
+            terminal,
+            "(trap '' HUP TERM; while :; do sleep 1; done) & echo $! > $ORCA_TERMINAL_HANDLE; echo rea''dy",
+        );
+        sandbox.wait_for_text(terminal, "ready");
+        survivors
+            .push(std::fs::read_to_string(sandbox.repo().join(terminal)).unwrap().trim().parse().unwrap());
+    }
+    sandbox.ask(&["terminal", "close", "--terminal", &first]);
+    assert!(!is_running(survivors[0]), "{}", sandbox.log());
+    sandbox.ask(&["server", "stop", "--force"]);
+    assert!(!is_running(survivors[1]), "{}", sandbox.log());
+}
+
 /// More changes than a queue and a socket hold together.
 const N_RUNS: usize = 400;
 
@@ -445,4 +465,17 @@ fn what_git_cannot_make_is_refused_before_anything_is_accepted() {
     let listed = sandbox.ask(&["orchestration", "task-list"]);
     assert_eq!(listed["tasks"][0]["status"], "ready");
     assert_eq!(sandbox.ask(&["orchestration", "worker-list"])["workers"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_variable_that_names_another_server_is_refused_like_the_flag() {
+    let sandbox = Sandbox::new();
+    for name in ["ORCA_ENVIRONMENT", "ORCA_PAIRING_CODE", "ORCA_REMOTE_PAIRING"] {
+        let output =
+            sandbox.command(&["orchestration", "run-list", "--json"]).env(name, "prod").output().unwrap();
+        let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(envelope["error"]["code"], "capability_unsupported", "{envelope}");
+        assert!(envelope["error"]["message"].as_str().unwrap().contains(name), "{envelope}");
+    }
+    assert!(!sandbox.state().exists(), "a server was started all the same");
 }

@@ -2,7 +2,7 @@
 //! written. Nothing that is there is overwritten, nothing that was promised is lost, and the error says
 //! what to do.
 
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{Sandbox, is_running, orca};
 use crate::support::wait::until;
 use orca::base::clock::Timestamp;
 use orca::base::id::RunId;
@@ -188,4 +188,39 @@ fn a_place_that_cannot_be_written_is_said_with_what_to_do() {
     let envelope: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(envelope["error"]["code"], "store_unwritable", "{envelope}");
     assert!(envelope["error"]["data"]["nextSteps"][0].is_string(), "{envelope}");
+}
+
+#[test]
+fn a_database_that_is_gone_is_asked_about_and_what_runs_can_be_ended_without_it() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let pid = u32::try_from(sandbox.terminal(&terminal)["pid"].as_u64().unwrap()).unwrap();
+    let (path, copy) = (sandbox.state().join("orca.redb"), sandbox.state().join("orca.redb.last-good"));
+    until(|| copy.exists().then_some(()), || sandbox.log());
+    sandbox.kill_server();
+    std::fs::remove_file(&path).unwrap();
+    let kept = std::fs::read(&copy).unwrap();
+    for _ in 0..2 {
+        let envelope = sandbox.envelope(&["orchestration", "run-list"]);
+        assert_eq!(envelope["error"]["code"], "store_damaged", "{envelope}");
+    }
+    assert!(!path.exists() && std::fs::read(&copy).unwrap() == kept, "something was made of nothing");
+    let status = sandbox.ask(&["status"]);
+    assert_eq!(status["startFailure"]["code"], "store_damaged", "{status}");
+    assert_eq!(sandbox.ask(&["server", "stop", "--force"])["nEnded"], 1);
+    assert!(!is_running(pid));
+    // Both ways out that were told: with the copy, and with nothing.
+    let steps = status["startFailure"]["data"]["nextSteps"].clone();
+    let run = |step: &serde_json::Value| {
+        let folder = orca().parent().unwrap().display();
+        let script = format!("PATH={folder}:$PATH; {}", step.as_str().unwrap());
+        let output = sandbox.shell_command(&script).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    run(&steps[0]);
+    assert!(sandbox.ask(&["status"])["startFailure"].is_null());
+    sandbox.kill_server();
+    std::fs::remove_file(&path).unwrap();
+    run(&steps[1]);
+    assert_eq!(sandbox.ask(&["orchestration", "run-list"])["runs"], serde_json::json!([]));
 }

@@ -7,14 +7,17 @@
 //! > ok                  the oldest open effect has the outcome it hopes for
 //! > fail some words     the oldest open effect fails; `> unknown words`: nobody can say
 //! > unkept some words   the oldest open effect cannot keep the output of its terminal
+//! > mute                the oldest open effect closes a terminal that never showed anything
 //! > hook term_a claude s-1 [path]   the agent's hook there reports its session; tells what becomes of it
 //! > said s-1 claude.jsonl           Claude Code writes this fixture to its session; `> unsaid s-1`: it is gone
+//! > briefed             the oldest open effect typed its brief, and looks what comes of it
 //! > unconfirmed         the oldest open effect typed a brief and saw nothing of it
 //! > blocked some words  the oldest open effect cannot type its brief yet
 //! > exit term_a 3       the process of that terminal ends with this status
 //! > lost term_a         it is gone and nobody saw how
 //! > typed term_a        a person types there
 //! > output term_a         it prints something at this moment
+//! > runs term_a codex   a person starts this agent in that terminal
 //! > live term_a idle    what is seen of its process; `> print term_a one|two`: its output
 //! > look                the server looks at running attempts; prints when it looks again
 //! > jump 7200000        the clock goes so many milliseconds ahead without time passing
@@ -23,6 +26,8 @@
 //! > script npm ci      the orca.yaml of every commit has this setup script from now on
 //! > tab dev #0a8 npm run dev   … and this tab, with its colour and, where there is one, its command
 //! > branch /trees/fix new     this folder is on that branch by now
+//! > not-there a.txt      no file of that name is in any worktree
+//! > not-installed codex  there is no such command; `> gone /repo`: that folder was removed
 //! > git-refuses words   git cannot make the worktree that the next command line asks for
 //! > full-ledger         ten thousand requests of somebody are open
 //! > wake                calls that wait are asked again and print; `> deadline`: their time is up
@@ -78,6 +83,11 @@ fn direct(world: &mut World, order: &str) -> String {
             world.end_effect(&id, Outcome::Failed { code, message: rest.to_owned() });
             String::new()
         }
+        "mute" => {
+            let id = world.oldest_effect().id;
+            world.end_effect(&id, Outcome::TerminalClosed { end: None, archive: String::from("empty") });
+            String::new()
+        }
         "unknown" => {
             let id = world.oldest_effect().id;
             world.end_effect(&id, Outcome::Unknown { message: rest.to_owned() });
@@ -101,6 +111,21 @@ fn direct(world: &mut World, order: &str) -> String {
         }
         "unsaid" => {
             std::fs::remove_file(world.transcript(rest)).unwrap();
+            String::new()
+        }
+        "not-there" => {
+            world.living.missing.push(rest.to_owned());
+            String::new()
+        }
+        "runs" => {
+            let (terminal, agent) = rest.split_once(' ').unwrap();
+            let live = world.living.live.entry(TerminalId::parse(terminal).unwrap()).or_default();
+            live.agent = Some(agent.to_owned());
+            String::new()
+        }
+        "briefed" => {
+            let id = world.oldest_effect().id;
+            world.end_effect(&id, Outcome::PromptTyped);
             String::new()
         }
         "unconfirmed" => {
@@ -141,6 +166,14 @@ fn direct(world: &mut World, order: &str) -> String {
         "restart" => {
             let open = world.restart();
             open.iter().map(|open| format!("= again {}\n", named(&open.effect))).collect()
+        }
+        "not-installed" => {
+            world.living.not_installed.insert(rest.to_owned());
+            String::new()
+        }
+        "gone" => {
+            world.living.gone_folders.insert(rest.to_owned());
+            String::new()
         }
         "full-ledger" => {
             world.fill_ledger();

@@ -157,3 +157,14 @@ fn a_worktree_tells_of_mail_from_its_attempts_until_it_is_taken() {
     sandbox.ask(&["orchestration", "check", "--ack", delivery]);
     assert_eq!(has_unread(), false);
 }
+
+#[test]
+fn a_worktree_is_shown_whole_the_first_time_and_by_the_words_of_its_name() {
+    let sandbox = Sandbox::with_repo();
+    let current = sandbox.ask(&["worktree", "current"]);
+    assert_eq!(current["worktree"]["git"]["branch"], "main", "{current}");
+    for _ in 0..2 {
+        let made = sandbox.ask(&["worktree", "create", "--no-parent", "--name", "  sp\u{202e} a/b "]);
+        assert_eq!(made["worktree"]["displayName"], "sp a/b", "{made}");
+    }
+}

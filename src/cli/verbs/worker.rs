@@ -432,7 +432,9 @@ fn released_text(reply: &Released) -> String {
     let recovery = reply.recovery.as_ref().map(|recovery| format!("\n  try: {recovery}")).unwrap_or_default();
     let meaning = reply.reason.as_deref().and_then(kept_because);
     let meaning = meaning.map(|meaning| format!("\n{meaning}")).unwrap_or_default();
-    format!("{}  {}{reason}{meaning}{recovery}", reply.dispatch_id, reply.state)
+    let warned =
+        reply.warning.as_ref().map(|text| format!("\n{}", warning(&one_line(text)))).unwrap_or_default();
+    format!("{}  {}{reason}{meaning}{warned}{recovery}", reply.dispatch_id, reply.state)
 }
 
 /// What a reason for keeping a terminal means (contract 7.4).

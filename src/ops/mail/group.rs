@@ -82,6 +82,10 @@ fn parse(cx: &Cx<'_>, name: &str) -> Result<Group, OpError> {
     if let Some(preset) = cx.rules.agents.get(&lower).filter(|preset| is_agent(&preset.id)) {
         return Ok(Group::Agent(preset.id.clone()));
     }
+    // One that nobody has set up yet has no members.
+    if cx.rules.agents.two_lines(&lower).is_some() {
+        return Ok(Group::Agent(lower));
+    }
     let agents = cx.rules.agents.iter().filter(|preset| is_agent(&preset.id));
     let agents: Vec<String> = agents.map(|preset| format!("@{}", preset.id)).collect();
     let shown = text::cut_chars(&text::one_line(name), 60);

@@ -302,7 +302,14 @@ fn accept(
     let place = place_of(cx, dispatch)?;
     let missing: Vec<String> = match &place {
         Some((root, _)) => {
-            cx.world.missing_files(root, &files).iter().map(|file| text::one_line(file)).collect()
+            let mut missing = cx.world.missing_files(root, &files);
+            // The report itself may lie anywhere.
+            let report = new.payload.as_ref().and_then(|payload| payload.get("reportPath"));
+            if let Some(report) = report.and_then(Value::as_str).filter(|path| !path.is_empty()) {
+                let root = if report.starts_with('/') { "/" } else { root };
+                missing.extend(cx.world.missing_files(root, &[report.to_owned()]));
+            }
+            missing.iter().map(|file| text::one_line(file)).collect()
         }
         None => Vec::new(),
     };

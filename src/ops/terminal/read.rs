@@ -105,7 +105,7 @@ pub fn show(cx: &mut Cx<'_>, call: TerminalShow) -> Result<Answer, OpError> {
 /// Whether an agent waits for a person. None: nothing shows what it does.
 fn agent_wait(live: &LiveFacts) -> Option<Option<AgentWait>> {
     let source = match live.source.as_str() {
-        "program" | "hook" => "hook",
+        "program" => "hook",
         "title" | "progress" => "title",
         "screen" => "prompt-text",
         _ => return None,

@@ -3,6 +3,7 @@
 //! once and by `ops::advance` for every outcome.
 
 use super::place::Place;
+use super::seen::was_typed;
 use super::{Choice, brief, plan, worker_of};
 use crate::agent::launch::BriefDelivery;
 use crate::base::id::{DispatchId, RepoId, ResourceId, TerminalId};
@@ -46,7 +47,7 @@ pub fn begin(
             worker.effects.push(worktree_effect("reused", &worktree));
             open_terminal(cx, run, dispatch, worker, *worktree, false)
         }
-        Place::Terminal(terminal) => reuse_terminal(cx, run, dispatch, worker, &terminal),
+        Place::Terminal(terminal, _) => reuse_terminal(cx, run, dispatch, worker, &terminal),
     }
 }
 
@@ -184,7 +185,8 @@ fn reuse_terminal(
     terminal.run_id = Some(run.id.clone());
     cx.tx.put(&terminal)?;
     let task = settle::task_of(cx, &dispatch.task_id)?;
-    let text = brief(cx, run, &task, &dispatch, terminal.id.as_str(), terminal.agent.as_deref())?;
+    let agent = worker.start_options.agent.as_deref();
+    let text = brief(cx, run, &task, &dispatch, terminal.id.as_str(), agent)?;
     worker.worktree_id.clone_from(&terminal.worktree_id);
     worker.effects.push(terminal_effect("reused", "agent", &terminal.id));
     deliver(cx, dispatch, worker, &terminal, text)
@@ -225,7 +227,8 @@ pub fn worktree_made(
     let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())? else { return Ok(()) };
     let Some(mut worker) = worker_of(cx, &dispatch)? else { return Ok(()) };
     let options = worker.start_options.clone();
-    let names = (options.display_name.as_deref(), options.comment.as_deref(), None);
+    let name = options.display_name.as_deref().or(options.name.as_deref());
+    let names = (name, options.comment.as_deref(), None);
     let added = worktree::add(cx, made, repo, parent, names, Some(id))?;
     worker.worktree_id = Some(added.id.clone());
     worker.stage = Stage::WorktreeCreated;
@@ -330,6 +333,18 @@ pub fn delivered(cx: &mut Cx<'_>, id: &DispatchId, delivery: PromptDelivery) -> 
     worker.delivery = delivery;
     worker.updated_at = cx.now;
     Ok(cx.tx.put(&worker)?)
+}
+
+/// The brief of an attempt that nobody supervises stands in its terminal (contract 5.7).
+pub fn typed(cx: &mut Cx<'_>, id: &DispatchId) -> Result<(), OpError> {
+    let Some(dispatch) = cx.tx.get::<Dispatch>(id.as_str())?.filter(|found| !found.is_supervised) else {
+        return Ok(());
+    };
+    if was_typed(cx, &dispatch)? {
+        return Ok(());
+    }
+    let detail = format!("attempt {}: the brief was typed", dispatch.attempt);
+    cx.emit(Fact::new(EventKind::AttemptTyped, detail).of_dispatch(&dispatch))
 }
 
 fn ready(

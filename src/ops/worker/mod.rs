@@ -25,6 +25,7 @@ use crate::model::dispatch::Dispatch;
 use crate::model::run::Run;
 use crate::model::task::Task;
 use crate::model::worker::Worker;
+use crate::proto::error::ErrorBody;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,9 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
         .with("known", known(cx))
         .into()),
         None => {
+            if let Some(lines) = cx.rules.agents.two_lines(name) {
+                return Err(not_set_up(cx, name, lines).into());
+            }
             let shown = text::cut_chars(&text::one_line(name), 60);
             let known = known(cx);
             let near = near::nearest(name, known.iter().map(String::as_str));
@@ -79,6 +83,19 @@ pub fn known_agent(cx: &Cx<'_>, wanted: Option<&str>) -> Result<String, OpError>
                 .into())
         }
     }
+}
+
+/// An agent that orca knows by its name only, and the command that sets it up.
+fn not_set_up(cx: &Cx<'_>, name: &str, lines: &[&str; 2]) -> ErrorBody {
+    let folder = "\"${XDG_CONFIG_HOME:-$HOME/.config}\"/orca/agents";
+    let message = format!(
+        "The agent {name} is not set up. A file of two lines does it; change its command where {name} is started another way. Terminals go on while the server restarts."
+    );
+    let step = format!(
+        "mkdir -p {folder} && printf '%s\\n' '{}' '{}' > {folder}/{name}.toml && {RESTART}",
+        lines[0], lines[1]
+    );
+    refuse(ErrorCode::AgentUnconfigured, message).with("known", known(cx)).next_step(step)
 }
 
 fn known(cx: &Cx<'_>) -> Vec<String> {

@@ -18,14 +18,20 @@ use crate::proto::worker::WorkerStart;
 /// The place of one start.
 pub enum Place {
     Existing(Box<Worktree>, Placement),
-    New { wish: Box<CreateWorktree>, parent: Option<String>, placement: Placement },
-    Terminal(Box<Terminal>),
+    New {
+        wish: Box<CreateWorktree>,
+        parent: Option<String>,
+        placement: Placement,
+    },
+    /// A terminal with the agent that runs there.
+    Terminal(Box<Terminal>, String),
 }
 
 /// Finds the place that the flags name, or says why there is none.
 pub fn place(cx: &mut Cx<'_>, caller: &Caller, call: &WorkerStart) -> Result<Place, OpError> {
     if let Some(handle) = call.terminal.as_deref() {
-        return reused(cx, caller, handle, call.worktree.as_deref()).map(Box::new).map(Place::Terminal);
+        let (terminal, agent) = reused(cx, caller, handle, call)?;
+        return Ok(Place::Terminal(Box::new(terminal), agent));
     }
     match call.worktree.as_deref() {
         None | Some("current") => {
@@ -63,32 +69,43 @@ fn new(
 }
 
 /// A terminal that is to be used again: it must run an agent, be free, and be in the chosen worktree,
-/// which is the coordinator's own where none is named.
+/// which is the coordinator's own where none is named. Who started the agent does not matter.
 fn reused(
     cx: &mut Cx<'_>,
     caller: &Caller,
     handle: &str,
-    worktree: Option<&str>,
-) -> Result<Terminal, OpError> {
+    call: &WorkerStart,
+) -> Result<(Terminal, String), OpError> {
     let terminal = dispatch::free_terminal(cx, handle)?;
     let list = "orca terminal list --json";
-    let Some(agent) = terminal.agent.as_deref() else {
-        let message = format!("{} runs no agent that orca started.", terminal.id);
-        return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
+    let Some(agent) = terminal::agent_in(cx, &terminal) else {
+        let message = format!(
+            "{} runs no agent that orca knows; start one in it first, or let worker-start open a terminal.",
+            terminal.id
+        );
+        let task = call.task.as_deref().map_or_else(
+            || format!("--spec {}", text::shell_quote(call.spec.as_deref().unwrap_or_default())),
+            |task| format!("--task {}", text::shell_quote(task)),
+        );
+        let own = format!(
+            "orca orchestration worker-start {task} --agent {} --json",
+            cx.rules.default_agent.as_deref().unwrap_or("codex")
+        );
+        return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(own).next_step(list).into());
     };
-    if cx.rules.agents.get(agent).is_some_and(|preset| preset.prompt == PromptMode::None) {
+    if cx.rules.agents.get(&agent).is_some_and(|preset| preset.prompt == PromptMode::None) {
         let message = format!(
             "{} runs {agent}, which takes no text once it runs; start another one with --agent {agent}.",
             terminal.id
         );
         return Err(refuse(ErrorCode::AgentUnconfigured, message).next_step(list).into());
     }
-    let chosen = match worktree {
+    let chosen = match call.worktree.as_deref() {
         None | Some("current" | "active") => terminal::create::own_worktree(cx, caller)?,
         Some(selector) => select::worktree(cx, selector)?,
     };
     let Some(actual) = terminal.worktree_id.as_deref().filter(|actual| *actual != chosen.id) else {
-        return Ok(terminal);
+        return Ok((terminal, agent));
     };
     let message = format!(
         "{} is in {}, not in {}; say --worktree {}.",

@@ -103,7 +103,7 @@ fn receipt(
         last_error: worker.last_error.clone(),
         setup: setup(worker, found),
         launch: LaunchReport {
-            requested: choice.clone(),
+            requested: AgentChoice { agent: options.requested_agent.clone(), ..choice.clone() },
             effective: options.agent.is_some().then_some(choice),
         },
         timeout_ms,

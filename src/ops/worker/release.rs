@@ -111,6 +111,7 @@ fn plain(dispatch: &Dispatch, state: &str, reason: Option<&str>) -> Released {
         reason: reason.map(str::to_owned),
         process_action: String::from("none"),
         archive: None,
+        warning: None,
         recovery: None,
         last_error: None,
     }
@@ -121,6 +122,13 @@ fn with_archive(mut released: Released, resource: &Resource) -> Released {
         source: resource.archive_source.clone(),
         status: resource.archive_status.clone(),
     });
+    released.warning = match resource.archive_status.as_deref() {
+        Some("empty") => Some(String::from("Its terminal showed nothing, so there is no output to read.")),
+        Some("unavailable") => {
+            Some(String::from("Its output could not be kept; worker-read has what is left."))
+        }
+        _ => None,
+    };
     released
 }
 

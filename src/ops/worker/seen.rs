@@ -6,6 +6,7 @@ use crate::base::id::DispatchId;
 use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::event::EventKind;
 use crate::model::fleet::{self, DeliveryEvidence, LaneDelivery, Life, Reasons, Sight};
+use crate::model::gate::Gate;
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::question::Question;
 use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
@@ -15,7 +16,7 @@ use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
 use crate::ops::cx::{Cx, LiveFacts};
 use crate::ops::error::OpError;
-use crate::ops::{settle, setup, view};
+use crate::ops::{settle, setup, terminal, view};
 use crate::proto::row::ResourceRow;
 use crate::proto::worker::{
     Attention, Evidence, HostOf, NextAction, Parent, ProjectedStage, Projection, Provider, Workspace,
@@ -121,11 +122,7 @@ impl Seen {
 
     /// Whether an unsupervised attempt's brief was typed.
     pub fn was_injected(&self, cx: &Cx<'_>) -> Result<bool, OpError> {
-        let events = cx.tx.events_of_task(&self.dispatch.task_id)?;
-        Ok(events.iter().any(|event| {
-            matches!(event.kind, EventKind::AttemptConfirmed | EventKind::AttemptUnconfirmed)
-                && event.dispatch_id.as_ref() == Some(&self.dispatch.id)
-        }))
+        was_typed(cx, &self.dispatch)
     }
 
     /// `live`, `exited` or `unverifiable`, and how that is known.
@@ -215,7 +212,11 @@ impl Seen {
         Ok(Reasons {
             guidance: is_active && calls_for_help(cx, &self.dispatch)?,
             input: self.has_question,
-            approval: is_active && (self.activity() == "blocked" || self.is_held() || self.setup.is_some()),
+            approval: is_active
+                && (self.activity() == "blocked"
+                    || self.is_held()
+                    || self.setup.is_some()
+                    || is_over_limit(cx, &self.dispatch)?),
             failure: is_open && self.outcome() == "failed",
             interruption: is_open
                 && (self.dispatch.termination == Some(Termination::Abandoned) || (is_lost && was_killed)),
@@ -263,10 +264,10 @@ impl Seen {
         act("inspect", "worker-show")
     }
 
-    fn provider(&self) -> Option<Provider> {
+    fn provider(&self, cx: &Cx<'_>) -> Option<Provider> {
         let options = self.worker.as_ref().map(|worker| &worker.start_options);
-        let of_terminal = || self.terminal.as_ref().and_then(|terminal| terminal.agent.clone());
-        let id = options.and_then(|options| options.agent.clone()).or_else(of_terminal)?;
+        let in_terminal = || terminal::agent_in(cx, self.terminal.as_ref()?);
+        let id = options.and_then(|options| options.agent.clone()).or_else(in_terminal)?;
         Some(Provider { id, model: options.and_then(|options| options.model.clone()) })
     }
 
@@ -297,7 +298,7 @@ impl Seen {
             run_id: self.dispatch.run_id.clone(),
             role: String::from("worker"),
             parent: self.task.parent_id.clone().map(|task_id| Parent { task_id }),
-            provider: self.provider(),
+            provider: self.provider(cx),
             host: HostOf { kind: String::from("local"), id: String::from("local") },
             workspace: worktree.map(|id| Workspace { id, kind: String::from("folder_or_worktree") }),
             stage: ProjectedStage {
@@ -320,6 +321,23 @@ impl Seen {
             },
         })
     }
+}
+
+/// It passed a limit, and the person has not said yet whether it goes on.
+fn is_over_limit(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<bool, OpError> {
+    Ok(cx.tx.count::<Gate>("pending_limit", dispatch.id.as_str())? > 0)
+}
+
+/// Whether the brief of an attempt stands in its terminal; what its agent makes of it is another question
+/// (contract 5.7).
+pub fn was_typed(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<bool, OpError> {
+    let events = cx.tx.events_of_task(&dispatch.task_id)?;
+    Ok(events.iter().any(|event| {
+        matches!(
+            event.kind,
+            EventKind::AttemptTyped | EventKind::AttemptConfirmed | EventKind::AttemptUnconfirmed
+        ) && event.dispatch_id.as_ref() == Some(&dispatch.id)
+    }))
 }
 
 /// An escalation of this attempt that its coordinator has not read.

@@ -2,9 +2,9 @@
 //! `chain`; what the caller is told is `receipt`.
 
 use super::place::{Place, place};
-use super::{Choice, chain, check_choice, known_agent, receipt, worker_of};
+use super::{Choice, chain, check_choice, known_agent, plan, receipt, worker_of};
 use crate::base::code::ErrorCode;
-use crate::base::id::DispatchId;
+use crate::base::id::{DispatchId, TerminalId};
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::plan as rules;
@@ -18,7 +18,7 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::dispatch::{self, NewAttempt};
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::look::{self, Look, Seen, Sight, Tree};
+use crate::ops::look::{self, Look, Program, Seen, Sight, Tree};
 use crate::ops::{setup, task, view, worktree};
 use crate::proto::task::TaskCreate;
 use crate::proto::worker::WorkerStart;
@@ -35,17 +35,15 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     let retry_of = check_startable(cx, &started, call.retry_of.as_deref())?;
     let place = place(cx, &caller, &call)?;
     let agent = match &place {
-        Place::Terminal(terminal) => terminal.agent.clone(),
-        Place::Existing(..) | Place::New { .. } => Some(known_agent(cx, call.agent.as_deref())?),
+        Place::Terminal(_, agent) => agent.clone(),
+        Place::Existing(..) | Place::New { .. } => known_agent(cx, call.agent.as_deref())?,
     };
-    if let Some(agent) = &agent {
-        check_choice(cx, &Choice { agent, model: call.model.as_deref(), effort: call.effort.as_deref() })?;
-    }
-    if let Place::New { wish, .. } = &place {
-        let asked = setup::asked(call.setup.as_deref(), SetupChoice::Run, call.agent_startup.as_deref())?;
-        if let Some(ask) = worktree::create::preview(cx, wish, asked)? {
-            return Ok(ask);
-        }
+    check_choice(
+        cx,
+        &Choice { agent: &agent, model: call.model.as_deref(), effort: call.effort.as_deref() },
+    )?;
+    if let Some(ask) = unseen(cx, &place, &agent, &call)? {
+        return Ok(ask);
     }
     let drift = match drift(cx, &place)? {
         Drifted::Seen(drift) => drift,
@@ -77,19 +75,53 @@ fn drift(cx: &mut Cx<'_>, place: &Place) -> Result<Drifted, OpError> {
     let standing = match place {
         Place::New { .. } => None,
         Place::Existing(worktree, _) => Some(worktree.as_ref().clone()),
-        Place::Terminal(terminal) => {
+        Place::Terminal(terminal, _) => {
             let id = terminal.worktree_id.as_deref();
             id.map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten()
         }
     };
-    let Some(Worktree { id, path, base_ref: Some(base), .. }) = standing else {
+    let Some(Worktree { path, base_ref: Some(base), .. }) = standing else {
         return Ok(Drifted::Seen(None));
     };
-    match look::look(cx, Look::Drift(Tree { id, path, base: Some(base) }))? {
+    match look::look(cx, Look::Drift(Tree { path, base: Some(base) }))? {
         Sight::Seen(Seen::Drift(drift)) => Ok(Drifted::Seen(drift)),
         Sight::Seen(_) => Err(look::mismatch()),
         Sight::Ask(ask) => Ok(Drifted::Ask(ask)),
     }
+}
+
+/// Refuses what could not be started while that still costs nothing, no attempt above all (contract 5.1).
+/// `Some`: nobody looked yet.
+fn unseen(
+    cx: &mut Cx<'_>,
+    place: &Place,
+    agent: &str,
+    call: &WorkerStart,
+) -> Result<Option<Answer>, OpError> {
+    match place {
+        Place::Terminal(..) => Ok(None),
+        Place::New { wish, .. } => {
+            let asked = setup::asked(call.setup.as_deref(), SetupChoice::Run, call.agent_startup.as_deref())?;
+            let program = program(cx, agent)?;
+            worktree::create::preview(cx, wish, Some(&program), asked)
+        }
+        Place::Existing(worktree, _) => {
+            let wanted = Look::Place { folder: worktree.path.clone(), program: program(cx, agent)? };
+            match look::look(cx, wanted)? {
+                Sight::Seen(Seen::Place) => Ok(None),
+                Sight::Seen(_) => Err(look::mismatch()),
+                Sight::Ask(answer) => Ok(Some(answer)),
+            }
+        }
+    }
+}
+
+/// What an agent is started with.
+fn program(cx: &Cx<'_>, agent: &str) -> Result<Program, OpError> {
+    let choice = Choice { agent, model: None, effort: None };
+    let plan = plan(cx, &choice, &TerminalId::parse("term_preview")?, None, true)?;
+    let name = plan.argv.first().cloned().unwrap_or_default();
+    Ok(Program { agent: agent.to_owned(), name, search_path: plan.env.get("PATH").cloned() })
 }
 
 fn check_flags(call: &WorkerStart) -> Result<(), OpError> {
@@ -246,16 +278,10 @@ pub fn check_startable(
     Err(refusal.into())
 }
 
-fn new_worker(
-    cx: &Cx<'_>,
-    dispatch: &Dispatch,
-    call: &WorkerStart,
-    place: &Place,
-    agent: Option<String>,
-) -> Worker {
+fn new_worker(cx: &Cx<'_>, dispatch: &Dispatch, call: &WorkerStart, place: &Place, agent: String) -> Worker {
     let (placement, setup_state) = match place {
         Place::Existing(_, placement) => (*placement, "not_applicable"),
-        Place::Terminal(_) => (Placement::Existing, "not_applicable"),
+        Place::Terminal(..) => (Placement::Existing, "not_applicable"),
         Place::New { placement, .. } => (*placement, "not_configured"),
     };
     Worker {
@@ -272,7 +298,8 @@ fn new_worker(
         effects: Vec::new(),
         start_options: StartOptions {
             placement,
-            agent,
+            agent: Some(agent),
+            requested_agent: call.agent.clone(),
             model: call.model.clone(),
             effort: call.effort.clone(),
             name: call.name.clone(),
@@ -283,7 +310,7 @@ fn new_worker(
             setup: call.setup.clone(),
             agent_startup: call.agent_startup.as_deref().and_then(AgentStartup::parse),
             timeout_ms: call.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS),
-            is_reused_terminal: matches!(place, Place::Terminal(_)),
+            is_reused_terminal: matches!(place, Place::Terminal(..)),
         },
         process_end: None,
         drift: None,

@@ -10,7 +10,7 @@ use crate::model::worktree::Worktree;
 use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn};
 use crate::ops::error::{OpError, invalid, refuse};
-use crate::ops::look::{self, Look, Seen, Sight};
+use crate::ops::look::{self, Look, Program, Seen, Sight};
 use crate::ops::setup::{self, Asked};
 use crate::ops::{select, terminal, worker};
 use crate::proto::worktree::WorktreeCreate;
@@ -37,7 +37,7 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
     };
     let wanted = Wanted {
         repo_id: repo.id.clone(),
-        display_name: call.display_name,
+        display_name: call.display_name.or_else(|| Some(call.name.clone())),
         comment: call.comment.as_deref().and_then(super::safe_comment),
         issue: call.issue,
         parent_worktree_id: parent,
@@ -52,7 +52,7 @@ pub fn create(cx: &mut Cx<'_>, call: WorktreeCreate) -> Result<Answer, OpError> 
         error: None,
     };
     let wish = wish(&repo, &call.name, call.branch, call.base_branch)?;
-    if let Some(ask) = preview(cx, &wish, asked)? {
+    if let Some(ask) = preview(cx, &wish, None, asked)? {
         return Ok(ask);
     }
     let effect = Effect::CreateWorktree(wish);
@@ -87,9 +87,15 @@ pub fn repo_for_new(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpE
     }
 }
 
-/// Refuses a worktree that git cannot make while that still costs nothing. `Some`: git was not asked yet.
-pub fn preview(cx: &mut Cx<'_>, wish: &CreateWorktree, asked: Asked) -> Result<Option<Answer>, OpError> {
-    let wanted = || Look::Worktree(Box::new(wish.clone()));
+/// Refuses a worktree that git cannot make, and an agent for it that is not there, while that still costs
+/// nothing. `Some`: nobody looked yet.
+pub fn preview(
+    cx: &mut Cx<'_>,
+    wish: &CreateWorktree,
+    program: Option<&Program>,
+    asked: Asked,
+) -> Result<Option<Answer>, OpError> {
+    let wanted = || Look::Worktree(Box::new(wish.clone()), program.cloned());
     match look::look(cx, wanted())? {
         Sight::Seen(Seen::Worktree { wish: seen, project }) if seen.is_same_for_git(wish) => {
             setup::check_decided(cx, wish, &project, asked).map(|()| None)

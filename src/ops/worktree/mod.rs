@@ -71,8 +71,7 @@ fn seen_rows(cx: &mut Cx<'_>, worktrees: &[Worktree]) -> Result<Rows, OpError> {
     for worktree in worktrees {
         let repo = cx.tx.get::<Repo>(worktree.repo_id.as_str())?;
         if repo.is_some_and(|repo| repo.kind == RepoKind::Git) {
-            let (id, path) = (worktree.id.clone(), worktree.path.clone());
-            trees.push(Tree { id, path, base: worktree.base_ref.clone() });
+            trees.push(Tree { path: worktree.path.clone(), base: worktree.base_ref.clone() });
         }
     }
     let mut seen = if trees.is_empty() {
@@ -87,7 +86,7 @@ fn seen_rows(cx: &mut Cx<'_>, worktrees: &[Worktree]) -> Result<Rows, OpError> {
     let mut rows = Vec::with_capacity(worktrees.len());
     for worktree in worktrees {
         let mut row = view::worktree(&cx.tx, worktree)?;
-        row.git = seen.remove(&worktree.id);
+        row.git = seen.remove(&worktree.path);
         if let Some(git) = row.git.as_ref().filter(|git| !git.is_missing && git.error.is_none()) {
             // Somebody may have switched it by hand since it was registered.
             row.branch.clone_from(&git.branch);

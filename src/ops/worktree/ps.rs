@@ -47,8 +47,10 @@ fn summary(cx: &Cx<'_>, worktree: WorktreeRow, unread: bool) -> Result<Summary, 
         .map(|terminal| (terminal, cx.world.live(&terminal.id).unwrap_or_default()))
         .collect();
     let mut agents = Vec::new();
-    for (terminal, facts) in live.iter().filter(|(terminal, _)| terminal.agent.is_some()) {
-        agents.push(agent(cx, terminal, facts)?);
+    for (terminal, facts) in &live {
+        if let Some(kind) = terminal::agent_in(cx, terminal) {
+            agents.push(agent(cx, terminal, kind, facts)?);
+        }
     }
     let newest = live.iter().max_by_key(|(_, facts)| facts.last_output_at);
     let wish = ReadWish { cursor: None, limit: PREVIEW_LINES, is_screen: true };
@@ -82,7 +84,7 @@ fn status(agents: &[AgentSummary], n_live: usize) -> &'static str {
     }
 }
 
-fn agent(cx: &Cx<'_>, terminal: &Terminal, live: &LiveFacts) -> Result<AgentSummary, OpError> {
+fn agent(cx: &Cx<'_>, terminal: &Terminal, kind: String, live: &LiveFacts) -> Result<AgentSummary, OpError> {
     let dispatch = match &terminal.dispatch_id {
         Some(id) => cx.tx.get::<Dispatch>(id.as_str())?,
         None => None,
@@ -101,7 +103,7 @@ fn agent(cx: &Cx<'_>, terminal: &Terminal, live: &LiveFacts) -> Result<AgentSumm
         pane_key: terminal.pane_key.clone(),
         parent_pane_key: creator.map(|creator| creator.pane_key),
         state,
-        agent_type: terminal.agent.clone(),
+        agent_type: Some(kind),
         prompt: task.as_ref().map(|task| text::cut_chars(&task.spec, PROMPT_CHARS)).unwrap_or_default(),
         task_title: task.and_then(|task| task.task_title),
         display_name: terminal.title.clone(),

@@ -1,6 +1,6 @@
 //! The loop of a running holder: drain, hand over, hear, wait for the end.
 
-use super::kill::Kill;
+use super::kill::{Kill, is_session_of};
 use super::{ExitRecord, record_exit};
 use crate::base::clock::Clock;
 use crate::base::report::OrLog as _;
@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// A server that takes nothing for this long is dead or worse; the child must not wait for it.
 const HANDOVER_PATIENCE: Duration = Duration::from_secs(5);
+/// What runs in a terminal that nobody can find any more has as long to go as in one that is closed.
+const ABANDONED_GRACE: Duration = Duration::from_secs(3);
 /// How often a kill is looked after.
 const KILL_TURN: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// How often a holder without a server makes sure that it can be found.
@@ -66,6 +68,8 @@ pub(super) struct Holder {
     server: Option<Server>,
     kill: Option<Kill>,
     is_collected: bool,
+    /// Its state directory was found gone; what runs is ended, and it goes.
+    is_abandoned: bool,
 }
 
 #[derive(Default)]
@@ -98,13 +102,14 @@ impl Holder {
             server: None,
             kill: None,
             is_collected: false,
+            is_abandoned: false,
         }
     }
 
     /// Serves until the end was collected and a kill under way is done, or until no server can ever come:
-    /// then the terminal is hung up, as any other whose window is gone.
+    /// then everything in the terminal is ended first, because nobody would find it any more.
     pub fn serve(&mut self) {
-        while (!self.is_collected || self.kill.is_some()) && !self.is_forgotten() {
+        while self.is_needed() {
             let ready = self.wait();
             if ready.is_ended && self.hello.end.is_none() {
                 self.take_end();
@@ -127,6 +132,18 @@ impl Holder {
             }
         }
         std::fs::remove_file(&self.spec.socket).or_log("remove the holder's socket");
+    }
+
+    /// Whether there is more to do; begins the last thing there is where no server can come.
+    fn is_needed(&mut self) -> bool {
+        if self.kill.is_none() && !self.is_collected && !self.is_abandoned && self.is_forgotten() {
+            self.is_abandoned = true;
+            // The number of a child that ended may be somebody else's by now.
+            if self.hello.end.is_none() || is_session_of(self.hello.child_pid, &self.spec.terminal) {
+                self.kill = Some(Kill::new(self.hello.child_pid, ABANDONED_GRACE));
+            }
+        }
+        self.kill.is_some() || !(self.is_collected || self.is_abandoned)
     }
 
     fn wait(&self) -> Ready {
@@ -264,6 +281,7 @@ impl Holder {
     /// Makes the socket again if somebody tidied it away; nobody could find the terminal otherwise.
     fn stay_reachable(&mut self) {
         if !self.is_collected
+            && !self.is_abandoned
             && !self.spec.socket.exists()
             && let Some(listener) = super::listen(&self.spec).or_log("listen again")
         {

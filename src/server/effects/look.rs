@@ -2,15 +2,17 @@
 
 use super::{WorktreePlaces, project, worktree};
 use crate::base::report::OrLog as _;
+use crate::config::env::find_program;
 use crate::git::refs::{self, resolve_base, search};
 use crate::git::status::{WorktreeStatus, status};
 use crate::git::{self, GitError};
 use crate::model::worker::Drift;
-use crate::ops::look::{Look, Seen, Tree};
+use crate::ops::look::{Look, Program, Seen, Tree, missing_folder};
 use crate::proto::error::ErrorBody;
 use crate::proto::repo::RefDetail;
 use crate::proto::worktree::GitRow;
 use crate::server::transcript;
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Worktrees that are looked at side by side.
@@ -19,10 +21,18 @@ const N_SIDE_BY_SIDE: usize = 4;
 /// Looks.
 pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBody> {
     match wanted {
-        Look::Worktree(wish) => {
+        Look::Worktree(wish, program) => {
             let project = worktree::foresee(places, &wish)?;
-            Ok(Seen::Worktree { wish, project })
+            match program.filter(|program| !is_there(program, None)) {
+                Some(program) => Err(program.missing()),
+                None => Ok(Seen::Worktree { wish, project }),
+            }
         }
+        Look::Place { folder, .. } if !Path::new(&folder).is_dir() => Err(missing_folder(&folder)),
+        Look::Place { folder, program } => match is_there(&program, Some(Path::new(&folder))) {
+            true => Ok(Seen::Place),
+            false => Err(program.missing()),
+        },
         Look::Refs { repo, query, limit } => {
             let (found, is_truncated) = search(Path::new(&repo), &query, limit).map_err(body)?;
             let refs = found.into_iter().map(|found| RefDetail { name: found.name, commit: found.commit });
@@ -43,6 +53,17 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
     }
 }
 
+/// Whether a program can be started in `folder`. In one that is still to be made nobody knows what there is.
+fn is_there(program: &Program, folder: Option<&Path>) -> bool {
+    let is_relative = program.name.contains('/') && !program.name.starts_with('/');
+    if is_relative && folder.is_none() {
+        return true;
+    }
+    let own = program.search_path.clone().map(OsString::from);
+    let search_path = own.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+    find_program(&program.name, &search_path, folder.unwrap_or(Path::new("/"))).is_some()
+}
+
 pub(super) fn body(error: GitError) -> ErrorBody {
     let body = ErrorBody::new(error.code(), error.to_string());
     error.next_step().into_iter().fold(body, ErrorBody::next_step)
@@ -59,8 +80,9 @@ fn see_drift(tree: Tree) -> Option<Drift> {
 fn see_trees(trees: &[Tree]) -> std::collections::BTreeMap<String, GitRow> {
     let share = trees.len().div_ceil(N_SIDE_BY_SIDE).max(1);
     std::thread::scope(|scope| {
-        let look =
-            |part: &'_ [Tree]| part.iter().map(|tree| (tree.id.clone(), see_tree(tree))).collect::<Vec<_>>();
+        let look = |part: &'_ [Tree]| {
+            part.iter().map(|tree| (tree.path.clone(), see_tree(tree))).collect::<Vec<_>>()
+        };
         let jobs: Vec<_> = trees.chunks(share).map(|part| scope.spawn(move || look(part))).collect();
         jobs.into_iter().filter_map(|job| job.join().ok()).flatten().collect()
     })
@@ -120,17 +142,16 @@ mod tests {
         std::fs::write(repo.root().join("new"), "x").unwrap();
         let inner = repo.root().join("lost");
         std::fs::create_dir(&inner).unwrap();
-        let tree = |id: &str, path: &Path| Tree {
-            id: id.to_owned(),
+        let tree = |path: &Path| Tree {
             path: path.canonicalize().unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned(),
             base: None,
         };
-        let trees =
-            [tree("main", repo.root()), tree("gone", Path::new("/no/such/tree")), tree("lost", &inner)];
+        let trees = [repo.root(), Path::new("/no/such/tree"), &inner].map(tree);
         let Ok(Seen::Trees(seen)) = see(&places(), Look::Trees(trees.to_vec())) else { panic!() };
-        assert_eq!((seen["main"].branch.as_deref(), seen["main"].untracked), (Some("main"), 1));
-        assert!(seen["gone"].is_missing);
-        assert!(seen["lost"].error.is_some() && seen["lost"].branch.is_none(), "{:?}", seen["lost"]);
+        let [main, gone, lost] = trees.map(|tree| seen[&tree.path].clone());
+        assert_eq!((main.branch.as_deref(), main.untracked), (Some("main"), 1));
+        assert!(gone.is_missing);
+        assert!(lost.error.is_some() && lost.branch.is_none(), "{lost:?}");
     }
 
     #[test]
@@ -138,7 +159,7 @@ mod tests {
         let repo = TestRepo::with_commit();
         let path = repo.root().to_string_lossy().into_owned();
         let see = |base: &str| {
-            let tree = Tree { id: String::new(), path: path.clone(), base: Some(base.to_owned()) };
+            let tree = Tree { path: path.clone(), base: Some(base.to_owned()) };
             see(&places(), Look::Drift(tree))
         };
         assert_eq!((see("main"), see("nothing")), (Ok(Seen::Drift(None)), Ok(Seen::Drift(None))));

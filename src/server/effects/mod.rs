@@ -108,10 +108,10 @@ impl Effects {
             Effect::SpawnTerminal { .. } => terminal
                 .map_or_else(gone, |found| terminal::spawn(&self.program, &self.terminals, &found.row)),
             Effect::DeliverPrompt { terminal_id, text, timeout_ms, .. } => {
-                let blocked = |reason: String| self.tell(open, Outcome::PromptBlocked { reason });
+                let tell = |outcome: Outcome| self.tell(open, outcome);
                 let is_wanted = || lock(&self.open).contains(open.id.as_str());
                 let brief = (open.id.as_str(), text.as_str());
-                prompt::deliver(&self.terminals, terminal_id, brief, *timeout_ms, &blocked, &is_wanted)
+                prompt::deliver(&self.terminals, terminal_id, brief, *timeout_ms, &tell, &is_wanted)
             }
             Effect::CloseTerminal { terminal_id, archives_first } => {
                 self.terminals.starts.wait(terminal_id);

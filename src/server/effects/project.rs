@@ -59,10 +59,10 @@ impl Found {
         let shared =
             self.project.shared_directories.iter().map(|path| (path, bring(root, tree, path, share)));
         let copied = self.project.copied_files.iter().map(|path| (path, bring(root, tree, path, copy)));
-        shared
+        let not_brought = shared
             .chain(copied)
-            .filter_map(|(path, brought)| Some(format!("{path} was not brought along: {}.", brought.err()?)))
-            .collect()
+            .filter_map(|(path, brought)| Some(format!("{path} was not brought along: {}.", brought.err()?)));
+        self.project.warnings.iter().cloned().chain(not_brought).collect()
     }
 }
 

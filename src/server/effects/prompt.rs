@@ -16,15 +16,15 @@ const WATCH: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// Delivers the brief of the effect with the id `effect`. What an earlier server typed of it is not typed
-/// again: the rest is. `tell_blocked` is called once if something on the screen, or a person's draft,
-/// holds it back; it is typed when the way is free, unless `is_wanted` says that its attempt was given
-/// up meanwhile.
+/// again: the rest is. On its way `tell` hears, once each, that something on the screen or a person's draft
+/// holds it back, and that it was typed; it is typed when the way is free, unless `is_wanted` says that its
+/// attempt was given up meanwhile.
 pub(super) fn deliver(
     terminals: &Terminals,
     terminal: &TerminalId,
     (effect, text): (&str, &str),
     timeout_ms: u64,
-    tell_blocked: &dyn Fn(String),
+    tell: &dyn Fn(Outcome),
     is_wanted: &dyn Fn() -> bool,
 ) -> Outcome {
     while terminals.is_unheard(terminal) {
@@ -47,10 +47,11 @@ pub(super) fn deliver(
     let typed = Typing::read(&mark);
     let is_over = |inner: &Inner| is_at_work(inner.state) || inner.end.is_some();
     if typed == Some(Typing::Sent) {
+        tell(Outcome::PromptTyped);
         pane.wait_until(WATCH, is_over);
         return seen(&pane);
     }
-    if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell_blocked, is_wanted) {
+    if let Some(ended) = await_ready(&pane, Duration::from_millis(timeout_ms), tell, is_wanted) {
         return ended;
     }
     let again = steps.iter().find_map(|step| match step {
@@ -62,9 +63,10 @@ pub(super) fn deliver(
     };
     let steps = steps.into_iter().filter(is_left).collect();
     pane.push(Item::Prompt(Prompt { steps, mark: Some(mark) }));
-    if !await_typed(&pane, tell_blocked, is_wanted) {
+    if !await_typed(&pane, tell, is_wanted) {
         return withdrawn();
     }
+    tell(Outcome::PromptTyped);
     let first = again.map_or(WATCH, Duration::from_millis);
     if !pane.wait_until(first, is_over) && again.is_some() {
         pane.push(Item::Machine(b"\r".to_vec()));
@@ -88,7 +90,7 @@ fn is_at_work(state: AgentState) -> bool {
 fn await_ready(
     pane: &Pane,
     deadline: Duration,
-    tell_blocked: &dyn Fn(String),
+    tell: &dyn Fn(Outcome),
     is_wanted: &dyn Fn() -> bool,
 ) -> Option<Outcome> {
     let began = Instant::now();
@@ -110,7 +112,8 @@ fn await_ready(
         if state.is_blocked() {
             if !has_told {
                 has_told = true;
-                tell_blocked(detail.unwrap_or_else(|| String::from("a dialog is on the agent's screen")));
+                let reason = detail.unwrap_or_else(|| String::from("a dialog is on the agent's screen"));
+                tell(Outcome::PromptBlocked { reason });
             }
         } else if pane.is_ready().unwrap_or_else(|| is_quiet(pane)) || began.elapsed() > deadline {
             return None;
@@ -134,7 +137,7 @@ fn withdrawn() -> Outcome {
 
 /// Waits until the prompt has left the queue; a person's draft may hold it for as long as it stands.
 /// False: it was withdrawn before anything of it was typed.
-fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String), is_wanted: &dyn Fn() -> bool) -> bool {
+fn await_typed(pane: &Pane, tell: &dyn Fn(Outcome), is_wanted: &dyn Fn() -> bool) -> bool {
     let began = Instant::now();
     let mut has_told = false;
     loop {
@@ -151,7 +154,8 @@ fn await_typed(pane: &Pane, tell_blocked: &dyn Fn(String), is_wanted: &dyn Fn() 
         }
         if has_draft && !has_told && began.elapsed() > QUIET {
             has_told = true;
-            tell_blocked(String::from("a person is typing in the agent's terminal"));
+            let reason = String::from("a person is typing in the agent's terminal");
+            tell(Outcome::PromptBlocked { reason });
         }
         pane.wait_until(LOOK_EVERY, |inner| inner.end.is_some());
     }

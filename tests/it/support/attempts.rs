@@ -195,6 +195,7 @@ fn worker_of(dispatch: &Dispatch) -> Worker {
         failed_stage: None,
         effects: Vec::new(),
         start_options: StartOptions {
+            requested_agent: None,
             placement: Placement::Current,
             agent: Some(String::from("argent")),
             model: None,

@@ -25,11 +25,12 @@ pub fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Says that a line is a command of the real tree; asking for help is one.
+/// Says that a line is a command of the real tree; asking for help or the version is one.
 pub fn assert_runnable(line: &str, whence: &str) {
     let argv: Vec<std::ffi::OsString> = words(line).into_iter().map(Into::into).collect();
     if let Err(error) = orca::cli::parse(&argv) {
-        let is_help = error.kind() == clap::error::ErrorKind::DisplayHelp;
-        assert!(is_help, "{whence} shows a line that cannot be run: {line}\n{error}");
+        use clap::error::ErrorKind::{DisplayHelp, DisplayVersion};
+        let is_told = matches!(error.kind(), DisplayHelp | DisplayVersion);
+        assert!(is_told, "{whence} shows a line that cannot be run: {line}\n{error}");
     }
 }

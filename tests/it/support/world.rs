@@ -21,7 +21,7 @@ use orca::ops::cx::{
     Act, Answer, CallerFacts, Cx, ExportPiece, LiveFacts, OutputPage, ReadWish, Rules, Wait, WaitOn, Wake,
     World as Living,
 };
-use orca::ops::look::{Look, Seen};
+use orca::ops::look::{Look, Program, Seen, missing_folder};
 use orca::ops::{advance, watch};
 use orca::proto::envelope::{Origin, Request, Response};
 use orca::proto::error::ErrorBody;
@@ -68,6 +68,9 @@ pub struct SetWorld {
     /// What the `orca.yaml` of every commit says.
     pub project: Project,
     pub has_screen: bool,
+    /// Commands that are in nobody's PATH, and folders that were removed.
+    pub not_installed: BTreeSet<String>,
+    pub gone_folders: BTreeSet<String>,
 }
 
 impl Living for SetWorld {
@@ -107,10 +110,17 @@ enum Unmade {
 }
 
 /// What there is to see: agents' files below the home directory of the world; every worktree is clean and on the branch `seen`, and the only ref is `main`.
-fn see(look: Look, refusal: Option<ErrorBody>, project: &Project, home: &Path) -> Result<Seen, ErrorBody> {
+fn see(look: Look, refusal: Option<ErrorBody>, living: &SetWorld, home: &Path) -> Result<Seen, ErrorBody> {
+    let project = &living.project;
+    let is_missing = |program: &Program| living.not_installed.contains(&program.name);
     let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
     match look {
-        Look::Worktree(wish) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
+        Look::Worktree(_, Some(program)) | Look::Place { program, .. } if is_missing(&program) => {
+            Err(program.missing())
+        }
+        Look::Worktree(wish, _) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
+        Look::Place { folder, .. } if living.gone_folders.contains(&folder) => Err(missing_folder(&folder)),
+        Look::Place { .. } => Ok(Seen::Place),
         Look::Project { .. } => Ok(Seen::Project(project.clone())),
         Look::Refs { query, .. } => {
             let refs = if main.name.contains(&query) { vec![main] } else { Vec::new() };
@@ -133,7 +143,7 @@ fn see(look: Look, refusal: Option<ErrorBody>, project: &Project, home: &Path) -
         }))),
         Look::Trees(trees) => {
             let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
-            Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.id, row.clone())).collect()))
+            Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.path, row.clone())).collect()))
         }
     }
 }
@@ -254,7 +264,7 @@ impl World {
         };
         let mut answer = attempt(self, caller.clone());
         if let Err(Unmade::Look(look)) = answer {
-            caller.seen = Some(see(look, refusal, &self.living.project, self.home.path()));
+            caller.seen = Some(see(look, refusal, &self.living, self.home.path()));
             // What was not made takes no ids from what is.
             self.ids = ids;
             answer = attempt(self, caller.clone());
@@ -479,7 +489,7 @@ impl World {
         let terminal = TerminalId::parse(terminal).unwrap();
         let before = self.living.live.get(&terminal).cloned().unwrap_or_default();
         let begins = activity == "working" && before.activity != "working";
-        let facts = LiveFacts { n_turns: before.n_turns + u64::from(begins), ..facts };
+        let facts = LiveFacts { n_turns: before.n_turns + u64::from(begins), agent: before.agent, ..facts };
         self.living.live.insert(terminal, facts);
     }
 
@@ -578,7 +588,7 @@ fn check_step(step: &str) {
     if program.rsplit('/').next() == Some("orca") {
         return super::words::assert_runnable(step, "a reply");
     }
-    let is_known = matches!(program, "git" | "ls" | "tail" | "df" | "mv");
+    let is_known = matches!(program, "git" | "ls" | "tail" | "df" | "mv" | "mkdir" | "command" | "env");
     assert!(is_known && !step.contains('<'), "a reply shows a step that is no command line: {step}");
 }
 

@@ -8,6 +8,7 @@ use crate::base::text::{cut_chars, one_line};
 use crate::cli::args::invalid;
 use crate::cli::verb::Session;
 use crate::proto::error::ErrorBody;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Subcommand};
 use install::Ground;
 pub use install::Installation;
@@ -70,7 +71,8 @@ pub struct SkillsListArgs {}
     after_help = "Example:\n  orca skills get orchestration --full\n\nWith --json it prints the guide's object itself, without the envelope."
 )]
 pub struct SkillsGetArgs {
-    /// The guide, for example `orchestration`.
+    /// The guide.
+    #[arg(value_parser = topics())]
     topic: String,
     /// Append all references.
     #[arg(long, conflicts_with_all = ["reference", "references"])]
@@ -81,6 +83,11 @@ pub struct SkillsGetArgs {
     /// List the references instead.
     #[arg(long)]
     references: bool,
+}
+
+/// The names of the guides, so that shells can complete them.
+fn topics() -> PossibleValuesParser {
+    TOPICS.iter().map(|topic| PossibleValue::new(topic.name).aliases(topic.aliases)).into()
 }
 
 /// Runs a skills verb; with `--json` the bare objects of contract 2.4.

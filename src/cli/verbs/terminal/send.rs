@@ -2,7 +2,7 @@
 
 use super::TerminalArg;
 use crate::base::text::one_line;
-use crate::cli::args::RetryArg;
+use crate::cli::args::{RetryArg, invalid};
 use crate::cli::tone::warning;
 use crate::cli::verb::Verb;
 use crate::proto::error::ErrorBody;
@@ -37,6 +37,10 @@ pub struct TerminalSendArgs {
 impl Verb for TerminalSendArgs {
     type Call = TerminalSend;
     fn call(&self) -> Result<TerminalSend, ErrorBody> {
+        let is_prompt = self.text.is_some() && self.enter && !self.interrupt;
+        if self.retry.retry_request.is_some() && !is_prompt {
+            return Err(invalid("--retry-request needs --text and --enter, without --interrupt."));
+        }
         Ok(TerminalSend {
             terminal: self.terminal.terminal.clone(),
             text: self.text.clone(),

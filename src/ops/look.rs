@@ -21,8 +21,9 @@ use std::collections::BTreeMap;
 pub enum Look {
     /// Whether git can make this worktree, and this program is there to be started in it (contract 5.1).
     Worktree(Box<CreateWorktree>, Option<Program>),
-    /// Whether a folder is there, and this program to be started in it.
-    Place { folder: String, program: Program },
+    /// How far a worktree is behind its base; before that, whether its folder is there, and this program to be
+    /// started in it.
+    Place { tree: Tree, program: Option<Program> },
     /// The branches and tags of a repository whose names contain a text.
     Refs { repo: String, query: String, limit: usize },
     /// Whether a name is a commit of the repository.
@@ -31,8 +32,6 @@ pub enum Look {
     Project { repo: String, base: Option<String> },
     /// How worktrees stand to git now.
     Trees(Vec<Tree>),
-    /// Whether a worktree is behind its base.
-    Drift(Tree),
     /// Whether a file can be the transcript of an agent.
     Session(SessionWish),
     /// Messages of a transcript.
@@ -159,15 +158,13 @@ pub enum Seen {
         refs: Vec<RefDetail>,
         is_truncated: bool,
     },
-    /// Both are there.
-    Place,
+    /// How far it is behind; None: it is not, or nobody can tell.
+    Place(Option<Drift>),
     /// It is one.
     Base,
     Project(Project),
     /// By the worktree's path; one that is registered by this very call has another id each time it is run.
     Trees(BTreeMap<String, GitRow>),
-    /// None: it is not, or nobody can tell.
-    Drift(Option<Drift>),
     /// None: it cannot be one.
     Session(Option<SessionFile>),
     Transcript(Result<TranscriptPart, TranscriptFault>),

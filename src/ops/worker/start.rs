@@ -42,12 +42,9 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
         cx,
         &Choice { agent: &agent, model: call.model.as_deref(), effort: call.effort.as_deref() },
     )?;
-    if let Some(ask) = unseen(cx, &place, &agent, &call)? {
-        return Ok(ask);
-    }
-    let drift = match drift(cx, &place)? {
-        Drifted::Seen(drift) => drift,
-        Drifted::Ask(ask) => return Ok(ask),
+    let drift = match check_place(cx, &place, &agent, &call)? {
+        Checked::Seen(drift) => drift,
+        Checked::Ask(ask) => return Ok(ask),
     };
     let new = NewAttempt { depth, creator: &caller, retry_of, terminal: None, is_supervised: true };
     let dispatch = dispatch::open(cx, &mut started, new)?;
@@ -64,55 +61,36 @@ pub fn start(cx: &mut Cx<'_>, call: WorkerStart) -> Result<Answer, OpError> {
     }))
 }
 
-/// How far the place is behind its base, or the wish to look.
-enum Drifted {
+/// What was seen of the place: how far it is behind its base, or the wish to look.
+enum Checked {
     Seen(Option<Drift>),
     Ask(Answer),
 }
 
-/// A new worktree begins at its base; one that stands may have fallen behind the base it was made from.
-fn drift(cx: &mut Cx<'_>, place: &Place) -> Result<Drifted, OpError> {
-    let standing = match place {
-        Place::New { .. } => None,
-        Place::Existing(worktree, _) => Some(worktree.as_ref().clone()),
-        Place::Terminal(terminal, _) => {
-            let id = terminal.worktree_id.as_deref();
-            id.map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten()
-        }
-    };
-    let Some(Worktree { path, base_ref: Some(base), .. }) = standing else {
-        return Ok(Drifted::Seen(None));
-    };
-    match look::look(cx, Look::Drift(Tree { path, base: Some(base) }))? {
-        Sight::Seen(Seen::Drift(drift)) => Ok(Drifted::Seen(drift)),
-        Sight::Seen(_) => Err(look::mismatch()),
-        Sight::Ask(ask) => Ok(Drifted::Ask(ask)),
-    }
-}
-
-/// Refuses what could not be started while that still costs nothing, no attempt above all (contract 5.1).
-/// `Some`: nobody looked yet.
-fn unseen(
-    cx: &mut Cx<'_>,
-    place: &Place,
-    agent: &str,
-    call: &WorkerStart,
-) -> Result<Option<Answer>, OpError> {
-    match place {
-        Place::Terminal(..) => Ok(None),
+/// Refuses what could not be started while that still costs nothing, no attempt above all (contract 5.1). A new
+/// worktree begins at its base; one that stands may have fallen behind the base it was made from.
+fn check_place(cx: &mut Cx<'_>, place: &Place, agent: &str, call: &WorkerStart) -> Result<Checked, OpError> {
+    let (worktree, program) = match place {
         Place::New { wish, .. } => {
             let asked = setup::asked(call.setup.as_deref(), SetupChoice::Run, call.agent_startup.as_deref())?;
             let program = program(cx, agent)?;
-            worktree::create::preview(cx, wish, Some(&program), asked)
+            let ask = worktree::create::preview(cx, wish, Some(&program), asked)?;
+            return Ok(ask.map_or(Checked::Seen(None), Checked::Ask));
         }
-        Place::Existing(worktree, _) => {
-            let wanted = Look::Place { folder: worktree.path.clone(), program: program(cx, agent)? };
-            match look::look(cx, wanted)? {
-                Sight::Seen(Seen::Place) => Ok(None),
-                Sight::Seen(_) => Err(look::mismatch()),
-                Sight::Ask(answer) => Ok(Some(answer)),
+        Place::Existing(worktree, _) => (worktree.as_ref().clone(), Some(program(cx, agent)?)),
+        Place::Terminal(terminal, _) => {
+            let id = terminal.worktree_id.as_deref();
+            match id.map(|id| cx.tx.get::<Worktree>(id)).transpose()?.flatten() {
+                Some(worktree) if worktree.base_ref.is_some() => (worktree, None),
+                Some(_) | None => return Ok(Checked::Seen(None)),
             }
         }
+    };
+    let tree = Tree { path: worktree.path, base: worktree.base_ref };
+    match look::look(cx, Look::Place { tree, program })? {
+        Sight::Seen(Seen::Place(drift)) => Ok(Checked::Seen(drift)),
+        Sight::Seen(_) => Err(look::mismatch()),
+        Sight::Ask(ask) => Ok(Checked::Ask(ask)),
     }
 }
 

@@ -28,11 +28,14 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
                 None => Ok(Seen::Worktree { wish, project }),
             }
         }
-        Look::Place { folder, .. } if !Path::new(&folder).is_dir() => Err(missing_folder(&folder)),
-        Look::Place { folder, program } => match is_there(&program, Some(Path::new(&folder))) {
-            true => Ok(Seen::Place),
-            false => Err(program.missing()),
-        },
+        Look::Place { tree, program } => {
+            let folder = Path::new(&tree.path);
+            match program {
+                Some(_) if !folder.is_dir() => Err(missing_folder(&tree.path)),
+                Some(program) if !is_there(&program, Some(folder)) => Err(program.missing()),
+                Some(_) | None => Ok(Seen::Place(see_drift(tree))),
+            }
+        }
         Look::Refs { repo, query, limit } => {
             let (found, is_truncated) = search(Path::new(&repo), &query, limit).map_err(body)?;
             let refs = found.into_iter().map(|found| RefDetail { name: found.name, commit: found.commit });
@@ -47,7 +50,6 @@ pub(super) fn see(places: &WorktreePlaces, wanted: Look) -> Result<Seen, ErrorBo
             Ok(Seen::Project(project::at(repo, &base.name, &base.commit).model()))
         }
         Look::Trees(trees) => Ok(Seen::Trees(see_trees(&trees))),
-        Look::Drift(tree) => Ok(Seen::Drift(see_drift(tree))),
         Look::Session(wish) => Ok(Seen::Session(transcript::find(&wish, |name| std::env::var_os(name)))),
         Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
     }
@@ -160,9 +162,9 @@ mod tests {
         let path = repo.root().to_string_lossy().into_owned();
         let see = |base: &str| {
             let tree = Tree { path: path.clone(), base: Some(base.to_owned()) };
-            see(&places(), Look::Drift(tree))
+            see(&places(), Look::Place { tree, program: None })
         };
-        assert_eq!((see("main"), see("nothing")), (Ok(Seen::Drift(None)), Ok(Seen::Drift(None))));
+        assert_eq!((see("main"), see("nothing")), (Ok(Seen::Place(None)), Ok(Seen::Place(None))));
     }
 
     #[test]

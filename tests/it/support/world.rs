@@ -115,12 +115,20 @@ fn see(look: Look, refusal: Option<ErrorBody>, living: &SetWorld, home: &Path) -
     let is_missing = |program: &Program| living.not_installed.contains(&program.name);
     let main = RefDetail { name: String::from("main"), commit: String::from("0123456") };
     match look {
-        Look::Worktree(_, Some(program)) | Look::Place { program, .. } if is_missing(&program) => {
+        Look::Worktree(_, Some(program)) | Look::Place { program: Some(program), .. }
+            if is_missing(&program) =>
+        {
             Err(program.missing())
         }
         Look::Worktree(wish, _) => refusal.map_or(Ok(Seen::Worktree { wish, project: project.clone() }), Err),
-        Look::Place { folder, .. } if living.gone_folders.contains(&folder) => Err(missing_folder(&folder)),
-        Look::Place { .. } => Ok(Seen::Place),
+        Look::Place { tree, .. } if living.gone_folders.contains(&tree.path) => {
+            Err(missing_folder(&tree.path))
+        }
+        Look::Place { tree, .. } => Ok(Seen::Place(tree.path.ends_with("/behind").then(|| Drift {
+            base: tree.base.unwrap_or_default(),
+            n_behind: 7,
+            subjects: vec![String::from("Fix the parser"), String::from("Rename the tables")],
+        }))),
         Look::Project { .. } => Ok(Seen::Project(project.clone())),
         Look::Refs { query, .. } => {
             let refs = if main.name.contains(&query) { vec![main] } else { Vec::new() };
@@ -136,11 +144,6 @@ fn see(look: Look, refusal: Option<ErrorBody>, living: &SetWorld, home: &Path) -
         }
         Look::Transcript(wish) => Ok(Seen::Transcript(transcript::read(&wish))),
         // One called so is behind.
-        Look::Drift(tree) => Ok(Seen::Drift(tree.path.ends_with("/behind").then(|| Drift {
-            base: tree.base.unwrap_or_default(),
-            n_behind: 7,
-            subjects: vec![String::from("Fix the parser"), String::from("Rename the tables")],
-        }))),
         Look::Trees(trees) => {
             let row = GitRow { branch: Some(String::from("seen")), ..GitRow::default() };
             Ok(Seen::Trees(trees.into_iter().map(|tree| (tree.path, row.clone())).collect()))

@@ -51,23 +51,13 @@ pub struct History {
     first: u64,
     n_bytes: usize,
     limits: HistoryLimits,
-    /// The look with which the parser's capture continues.
-    pen: Style,
     /// The numbers of lines on which a prompt began, in order.
     prompts: VecDeque<u64>,
 }
 
 impl History {
     pub(super) fn new(limits: HistoryLimits) -> Self {
-        Self {
-            lines: VecDeque::new(),
-            open: None,
-            first: 0,
-            n_bytes: 0,
-            limits,
-            pen: Style::default(),
-            prompts: VecDeque::new(),
-        }
+        Self { lines: VecDeque::new(), open: None, first: 0, n_bytes: 0, limits, prompts: VecDeque::new() }
     }
 
     /// The absolute numbers of the lines that are kept; the end is the number that the first line of
@@ -159,11 +149,6 @@ impl History {
         }
     }
 
-    /// Goes on with a parser that captures from the default look.
-    pub(super) fn reset_pen(&mut self) {
-        self.pen = Style::default();
-    }
-
     /// Takes back the line that the top of the screen continues.
     pub(super) fn take_open(&mut self) -> Option<Vec<Run>> {
         let open = self.open.take()?;
@@ -186,11 +171,11 @@ impl History {
         clusters: &ClusterTable,
     ) {
         let mut writer = RowWriter::runs();
-        if self.pen == Style::default() && is_plain(captured) {
-            writer.set_look(self.pen, None, Shape::Narrow);
+        if is_plain(captured) {
+            writer.set_look(Style::default(), None, Shape::Narrow);
             writer.push(captured);
         } else {
-            write_cells(captured, &mut self.pen, &mut writer, styles, clusters);
+            write_cells(captured, &mut writer, styles, clusters);
         }
         let runs = writer.finish_runs(is_wrapped);
         if is_wrapped || self.open.is_some() {
@@ -207,14 +192,12 @@ impl History {
 
     /// Adds a line of printable ASCII and SGR sequences that begins and ends in the default look.
     pub(super) fn push_line_alone(&mut self, text: &str, styles: &StyleTable, clusters: &ClusterTable) {
-        let pen = std::mem::take(&mut self.pen);
         if self.open.is_none() && is_plain(text) {
             let text = text.trim_end_matches(' ');
             self.push_line(row::plain_run(text).into_boxed_slice());
         } else {
             self.push_row(text, false, styles, clusters);
         }
-        self.pen = pen;
     }
 
     fn push_line(&mut self, runs: Box<[u8]>) {
@@ -242,13 +225,8 @@ fn is_plain(captured: &str) -> bool {
 }
 
 /// Reads captured text cell by cell.
-fn write_cells(
-    captured: &str,
-    pen: &mut Style,
-    writer: &mut RowWriter<'_>,
-    styles: &StyleTable,
-    clusters: &ClusterTable,
-) {
+fn write_cells(captured: &str, writer: &mut RowWriter<'_>, styles: &StyleTable, clusters: &ClusterTable) {
+    let mut pen = Style::default();
     let mut rest = captured;
     let mut is_after_sgr = false;
     while let Some(first) = rest.chars().next() {
@@ -263,12 +241,12 @@ fn write_cells(
         match first {
             '\u{1b}' => {
                 if let Some(csi) = Csi::parse(piece.as_bytes()) {
-                    sgr::changes(&csi, |change| sgr::apply(pen, change));
+                    sgr::changes(&csi, |change| sgr::apply(&mut pen, change));
                 }
             }
-            BLANK => write_blanks(piece.len(), is_after_sgr || after.is_empty(), *pen, writer),
+            BLANK => write_blanks(piece.len(), is_after_sgr || after.is_empty(), pen, writer),
             _ if n_ascii > 0 => {
-                writer.set_look(*pen, None, Shape::Narrow);
+                writer.set_look(pen, None, Shape::Narrow);
                 writer.push(piece);
             }
             // At the end of a row that is wrapped it is not part of the text.
@@ -276,16 +254,16 @@ fn write_cells(
             // One character, so there are no tags: the most of all cells, and worth a shorter way.
             _ if piece.len() == first.len_utf8() => match clusters.text_of(first) {
                 Some(cluster) => {
-                    writer.set_look(*pen, None, Shape::WideCluster);
+                    writer.set_look(pen, None, Shape::WideCluster);
                     writer.push(cluster);
                 }
                 None => {
                     let is_wide = first.width().unwrap_or(1) > 1;
-                    writer.set_look(*pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });
+                    writer.set_look(pen, None, if is_wide { Shape::Wide } else { Shape::Narrow });
                     writer.push(piece);
                 }
             },
-            _ => write_cell(piece, is_wide(piece), *pen, writer, styles, clusters),
+            _ => write_cell(piece, is_wide(piece), pen, writer, styles, clusters),
         }
         is_after_sgr = first == '\u{1b}';
         rest = after;

@@ -29,7 +29,6 @@ pub(super) struct Hooks {
     rows: ScrolledRows,
     n_scrolled: u64,
     will_wrap: bool,
-    capture: BasicFormattedCaptureState,
 }
 
 impl Hooks {
@@ -60,7 +59,6 @@ impl Hooks {
     /// Drops rows that wait, after a failure.
     pub fn forget_rows(&mut self) {
         self.rows = ScrolledRows::default();
-        self.capture = BasicFormattedCaptureState::new();
     }
 
     /// Says that the line of the next row to leave the top goes on, whatever the parser tells of it; or
@@ -87,9 +85,11 @@ impl vt100::Callbacks for Hooks {
         }
         self.n_scrolled += 1;
         let mut writer = BlankMarker(&mut self.rows.text);
-        contents.write_formatted_basic(&mut writer, &mut self.capture).or_log("write to memory");
+        // From the default look each time: a row that begins in the look of the one above says so too.
+        let mut capture = BasicFormattedCaptureState::new();
+        contents.write_formatted_basic(&mut writer, &mut capture).or_log("write to memory");
         let mut probe = FirstChar::default();
-        let has_begun = contents.write_formatted_basic(&mut probe, &mut self.capture.clone()).is_err();
+        let has_begun = contents.write_formatted_basic(&mut probe, &mut capture).is_err();
         self.rows.ends.push((self.rows.text.len(), will_wrap || !(has_begun && probe.is_newline)));
     }
 }

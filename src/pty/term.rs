@@ -145,7 +145,6 @@ impl Term {
         let cursor = if screen.hide_cursor() { "\x1b[?25l" } else { "" };
         let mut hooks = std::mem::take(self.parser.callbacks_mut());
         hooks.forget_rows();
-        self.history.reset_pen();
         self.parser = new_parser(self.size, hooks);
         self.inject(&format!("{alt}{modes}{cursor}"));
         self.margins = Margins::whole(self.size.n_rows());

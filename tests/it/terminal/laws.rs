@@ -226,6 +226,20 @@ fn storm() -> impl Strategy<Value = Vec<Gust>> {
     prop::collection::vec(part, 1..5)
 }
 
+/// A row that was erased in the look of the row above comes back from history as one that was printed so.
+#[test]
+fn an_erased_row_keeps_its_background_in_history() {
+    let mut erased = term(TermSize::clamped(3, 11));
+    erased.process(b"\x1b[41m\x1b[2J");
+    let mut printed = term(TermSize::clamped(3, 11));
+    printed.restore(&erased.keyframe());
+    for term in [&mut erased, &mut printed] {
+        term.process(b"\r\n\t    \x1b[m\x1b[3H\n\n\n");
+        term.resize(TermSize::clamped(6, 39));
+    }
+    assert_eq!(picture(&erased), picture(&printed));
+}
+
 /// What the fuzzer found once: each law holds for these too.
 #[test]
 fn what_was_found_once_stays_right() {

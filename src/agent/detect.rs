@@ -236,31 +236,36 @@ fn from_screen(preset: Option<&Preset>, screen: &[String]) -> Option<Detection> 
     lines.reverse();
     let rules = preset.map(|preset| preset.screen.as_slice()).unwrap_or_default();
     let own = rules.iter().find_map(|rule| Some((rule.state, matched(rule, &lines)?)));
-    let (state, line) = own.or_else(|| menu(&lines).map(|line| (AgentState::Question, line)))?;
+    let (state, line) = own.or_else(|| menu(&lines).map(|line| (AgentState::Question, line.to_owned())))?;
     if state == AgentState::Unknown {
         return None;
     }
-    let line = cut_chars(&one_line(line), 80);
+    let line = cut_chars(&one_line(&line), 80);
     let explanation = format!("the screen shows {line:?}, which means {}", state.as_str());
     Some(Detection::new(state, Source::Screen, explanation))
 }
 
-/// The line that made the rule match.
-fn matched<'l>(rule: &ScreenRule, lines: &'l [String]) -> Option<&'l str> {
+/// The line that made the rule match, or the lines: in a narrow pane an agent breaks its words over several.
+fn matched(rule: &ScreenRule, lines: &[String]) -> Option<String> {
     let bottom = &lines[lines.len().saturating_sub(rule.last)..];
-    let line_of = |pattern: &Pattern| bottom.iter().rev().find(|line| pattern.matches(line));
-    if rule.none.iter().any(|pattern| line_of(pattern).is_some()) {
+    let together = bottom.join(" ");
+    let place_of = |pattern: &Pattern| {
+        let line = bottom.iter().rev().find(|line| pattern.matches(line));
+        line.or_else(|| Some(&together).filter(|text| !pattern.is_at_start() && pattern.matches(text)))
+    };
+    if rule.none.iter().any(|pattern| place_of(pattern).is_some()) {
         return None;
     }
-    let all: Option<Vec<&String>> = rule.all.iter().map(line_of).collect();
-    let any = rule.any.iter().find_map(line_of);
+    let all: Option<Vec<&String>> = rule.all.iter().map(place_of).collect();
+    let any = rule.any.iter().find_map(place_of);
     if !rule.any.is_empty() && any.is_none() {
         return None;
     }
-    all?.first().copied().or(any).map(String::as_str)
+    all?.first().copied().or(any).cloned()
 }
 
-/// A numbered menu with a pointer and a line that names the keys: some dialog, whoever draws it.
+/// A numbered menu with a pointer, and below it the keys, or with a plain yes or no in it: some dialog, whoever
+/// draws it.
 fn menu(lines: &[String]) -> Option<&str> {
     const KEYS: [&str; 5] = ["to confirm", "to cancel", "to select", "to navigate", "to continue"];
     let bottom = &lines[lines.len().saturating_sub(12)..];
@@ -271,8 +276,12 @@ fn menu(lines: &[String]) -> Option<&str> {
     let n_items = bottom
         .iter()
         .filter(|line| numbered(line.trim_start_matches(['❯', '›', '●', '>', '▶', ' '])).is_some());
-    let last = bottom.last()?.to_lowercase();
-    let is_menu = n_items.count() >= 2 && KEYS.iter().any(|key| last.contains(key));
+    let last = bottom[bottom.len().saturating_sub(4)..].join(" ").to_lowercase();
+    let is_decision = ["Yes", "No"].iter().any(|word| {
+        let item = pointer.split_once(". ").map_or("", |(_, item)| item);
+        item.split(|c: char| !c.is_alphabetic()).next() == Some(*word)
+    });
+    let is_menu = n_items.count() >= 2 && (is_decision || KEYS.iter().any(|key| last.contains(key)));
     is_menu.then_some(pointer.as_str())
 }
 

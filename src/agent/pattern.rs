@@ -39,6 +39,11 @@ impl Pattern {
         Ok(Self { is_at_start, pieces, text: text.to_owned() })
     }
 
+    /// Whether it is tied to the start of a line.
+    pub fn is_at_start(&self) -> bool {
+        self.is_at_start
+    }
+
     /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text

@@ -102,6 +102,20 @@ impl Term {
         rows.map(|row| self.clusters.expand(&row).trim_end_matches(' ').to_owned()).collect()
     }
 
+    /// The same by lines: rows that go on in the next are one.
+    pub fn screen_lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = Vec::new();
+        let mut goes_on = false;
+        for (row, text) in (0..self.n_rows()).zip(self.screen_text()) {
+            match lines.last_mut().filter(|_| goes_on) {
+                Some(line) => line.push_str(&text),
+                None => lines.push(text),
+            }
+            goes_on = self.is_row_wrapped(row);
+        }
+        lines
+    }
+
     /// Whether a cell with the filler in it does what that is for.
     pub(super) fn is_filled(&self, row: u16, col: u16) -> bool {
         col + 1 == self.n_cols() && self.is_row_wrapped(row)

@@ -568,7 +568,7 @@ impl Pane {
     pub fn look(&self, inner: &mut Inner) {
         self.look_at_guest(inner);
         let preset = self.preset();
-        let screen = inner.term.screen_text();
+        let screen = inner.term.screen_lines();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
         let evidence =
             Evidence { program: inner.program.as_ref(), title, progress: inner.progress, screen: &screen };
@@ -601,7 +601,7 @@ impl Pane {
     /// Whether the agent takes a prompt now; None where its preset cannot tell.
     pub fn is_ready(&self) -> Option<bool> {
         let inner = self.inner();
-        let screen = inner.term.screen_text();
+        let screen = inner.term.screen_lines();
         let evidence = Evidence {
             program: inner.program.as_ref(),
             title: Some(inner.term.title()),

@@ -7,7 +7,6 @@
 //! outcomes. It is crash-only: it may be killed at any instant, and starting it again is the
 //! only way to recover there is.
 
-mod attention;
 mod batch;
 pub mod boot;
 mod command;

@@ -5,7 +5,6 @@
 //! item waits while a person's draft stands in the terminal, and a paste with its Enter is one item
 //! (design 4, 7.8). Nothing here blocks on a program that does not read.
 
-use super::attention::{Attention, Seat};
 use super::guest::{Change, Guest};
 use super::idle;
 use super::screens::Screens;
@@ -222,7 +221,8 @@ pub struct Pane {
     orders: Mutex<Vec<Order>>,
     watchers: Mutex<Vec<Weak<Screens>>>,
     has_person: AtomicBool,
-    pub seat: Seat,
+    /// A person typed and sees no answer yet.
+    is_echo_due: AtomicBool,
 }
 
 /// What only the pump can do.
@@ -271,7 +271,6 @@ pub struct PaneParts {
     pub journal: Option<Journal>,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
-    pub attention: Arc<Attention>,
 }
 
 impl Pane {
@@ -327,13 +326,23 @@ impl Pane {
             orders: Mutex::new(Vec::new()),
             watchers: Mutex::new(Vec::new()),
             has_person: AtomicBool::new(false),
-            seat: Seat::new(parts.attention),
+            is_echo_due: AtomicBool::new(false),
         }
     }
 
     /// Notes that a person typed here. Gives whether that was noted before.
     pub fn note_person(&self) -> bool {
         self.has_person.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a person typed and sees no answer yet.
+    pub fn is_echo_due(&self) -> bool {
+        self.is_echo_due.load(Ordering::Relaxed)
+    }
+
+    /// Whether output that comes now answers what a person typed; once for each time.
+    pub fn take_echo_due(&self) -> bool {
+        self.is_echo_due.swap(false, Ordering::Relaxed)
     }
 
     /// The screen and state, locked.
@@ -381,9 +390,8 @@ impl Pane {
             return false;
         }
         let is_typed = is_typing(event);
-        if is_typed {
-            self.seat.note_key();
-        }
+        // Before the program can answer.
+        self.is_echo_due.fetch_or(is_typed, Ordering::Relaxed);
         let mut queue = self.queue();
         if is_typed {
             let has_draft = leaves_draft(event, queue.has_draft);

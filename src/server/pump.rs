@@ -1,7 +1,7 @@
 //! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
 //!
-//! It takes at most 256 KiB a turn, and has nobody else's work to do, so a flood in one pane slows no other;
-//! while a person types elsewhere, it takes small turns and leaves the machine to others in between. The first change after quiet or after a key is published at once, the
+//! It takes at most 64 KiB a turn, of plain text 256 KiB, and has nobody else's work to do, so a flood
+//! in one pane slows no other. The first change after quiet or after a key is published at once, the
 //! next ones at most every 16 ms; synchronized updates are published as one, at the latest after
 //! 150 ms (terminal.md 5.5).
 
@@ -32,16 +32,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The most bytes that are taken in at once when the process ended.
 const MAX_LAST_WORDS: usize = 1 << 20;
 /// Bytes of one turn.
-const TURN: usize = 256 << 10;
-/// Bytes of one turn while a person types elsewhere: they come through in between.
-const SMALL_TURN: usize = 64 << 10;
-/// A flood pauses for twice the time of each turn then, and no turn counts for more.
-const MOST_TURN_TIME: Duration = Duration::from_millis(3);
-/// So many bytes in one turn are a flood.
-const FLOOD: usize = 16 << 10;
+const TURN: usize = 64 << 10;
+/// Bytes of one turn in which nothing is drawn but text.
+const PLAIN_TURN: usize = 256 << 10;
 /// How long a prompt waits for its program to show something of it, before Enter is pressed all the same.
 const UNSEEN: Duration = Duration::from_secs(2);
-/// A shorter piece than this ends a turn, except in a flood.
+const ESCAPE: u8 = 0x1b;
+/// A shorter piece than this ends a turn.
 const SHORT: usize = 2_048;
 /// How long the next piece of a flood may take.
 const FLOOD_PATIENCE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 300_000 };
@@ -66,8 +63,6 @@ pub struct Pump {
     pause_until: Option<Instant>,
     /// How long it settles from when its program shows something; a busy machine may take its time to.
     settles_for: Option<Duration>,
-    /// A flood leaves the machine to a person who types elsewhere until then.
-    yields_until: Option<Instant>,
     is_output_over: bool,
     has_told_end: bool,
 }
@@ -90,7 +85,6 @@ impl Pump {
             looked_at: now,
             pause_until: None,
             settles_for: None,
-            yields_until: None,
             is_output_over: false,
             has_told_end: false,
         }
@@ -134,13 +128,13 @@ impl Pump {
         self.pane.tell_changed();
     }
 
-    fn wait(&mut self) -> Ready {
+    fn wait(&self) -> Ready {
         let has_input = {
             let queue = self.pane.queue();
             !queue.partial.is_empty() && self.pause_until.is_none()
         };
         let mut events = PollFlags::empty();
-        if !self.is_output_over && !self.yields() {
+        if !self.is_output_over {
             events |= PollFlags::IN;
         }
         if has_input {
@@ -151,8 +145,8 @@ impl Pump {
         if !events.is_empty() {
             fds.push(PollFd::from_borrowed_fd(self.link.master.as_fd(), events));
         }
-        let due = [self.publish_due, self.look_due, self.pause_until, self.rest.due, self.yields_until];
-        let due = due.into_iter().flatten().min();
+        let due =
+            [self.publish_due, self.look_due, self.pause_until, self.rest.due].into_iter().flatten().min();
         let timeout = due.map(|due| {
             let left = due.saturating_duration_since(Instant::now());
             rustix::time::Timespec {
@@ -168,24 +162,7 @@ impl Pump {
         Ready {
             is_message: is_set(0),
             is_woken: is_set(1),
-            is_output: events.contains(PollFlags::IN)
-                && fds.get(2).is_some_and(|fd| fd.revents().intersects(readable)),
-        }
-    }
-
-    /// Whether output waits in the PTY, because a person types elsewhere.
-    fn yields(&mut self) -> bool {
-        self.yields_until = self.yields_until.filter(|until| *until > Instant::now());
-        self.yields_until.is_some()
-    }
-
-    /// The most bytes of this turn.
-    fn most(&self) -> usize {
-        let seat = &self.pane.seat;
-        match seat.is_typed_elsewhere() {
-            true if seat.is_echo_due_elsewhere() => FLOOD,
-            true => SMALL_TURN,
-            false => TURN,
+            is_output: !self.is_output_over && fds.get(2).is_some_and(|fd| fd.revents().intersects(readable)),
         }
     }
 
@@ -193,18 +170,25 @@ impl Pump {
     /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`).
     fn read_turn(&mut self) {
         let mut buffer = [0_u8; 4 << 10];
-        let began = Instant::now();
-        let mut output = Vec::new();
-        while output.len() < self.most() {
+        let mut flood = Vec::new();
+        let (mut n_read, mut most) = (0, PLAIN_TURN);
+        while n_read < most {
             match link::read(&self.link.master, &mut buffer) {
                 Ok(Output::Bytes(n)) => {
-                    output.extend_from_slice(buffer.get(..n).unwrap_or_default());
-                    // In front of no flood it is likely all there is; the screen should not wait for more.
-                    if n < SHORT && output.len() < FLOOD {
+                    n_read += n;
+                    let piece = buffer.get(..n).unwrap_or_default();
+                    if piece.contains(&ESCAPE) {
+                        most = TURN;
+                    }
+                    if n < SHORT {
+                        // A short piece is likely all there is; the screen should not wait for more.
+                        self.feed(&std::mem::take(&mut flood));
+                        self.feed(piece);
                         break;
                     }
+                    flood.extend_from_slice(piece);
                 }
-                Ok(Output::Nothing) if !output.is_empty() && self.has_more_soon() => {}
+                Ok(Output::Nothing) if !flood.is_empty() && self.has_more_soon() => {}
                 Ok(Output::Nothing) => break,
                 Ok(Output::Closed) => {
                     self.is_output_over = true;
@@ -217,20 +201,16 @@ impl Pump {
                 }
             }
         }
-        self.feed(&output);
-        if !output.is_empty() {
+        self.feed(&flood);
+        if n_read > 0 {
             self.after_output();
-        }
-        if output.len() >= FLOOD && self.pane.seat.is_typed_elsewhere() {
-            let now = Instant::now();
-            self.yields_until = Some(now + (now - began).min(MOST_TURN_TIME) * 2);
         }
     }
 
     /// Whether a flood goes on within a moment. Nobody waits for it while a key waits for its echo.
     fn has_more_soon(&self) -> bool {
         let mut fds = [PollFd::from_borrowed_fd(self.link.master.as_fd(), PollFlags::IN)];
-        !self.pane.seat.is_echo_due()
+        !self.pane.is_echo_due()
             && poll(&mut fds, Some(&FLOOD_PATIENCE)).is_ok()
             && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
     }
@@ -282,7 +262,7 @@ impl Pump {
             self.sync_since = None;
             let due = self.published_at + FRAME;
             // Whoever types sees it at once, also where the program was just writing.
-            if self.pane.seat.take_echo_due() || due <= now {
+            if self.pane.take_echo_due() || due <= now {
                 self.publish();
             } else {
                 self.publish_due = Some(due);

@@ -1,6 +1,5 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
-use super::attention::Attention;
 use super::command::{Command, Inbox};
 use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
@@ -58,7 +57,6 @@ pub struct Terminals {
     n_scrollback_lines: usize,
     notices: Notices,
     host: Mutex<HostFacts>,
-    attention: Arc<Attention>,
 }
 
 impl std::fmt::Debug for Terminals {
@@ -91,7 +89,6 @@ impl Terminals {
             n_scrollback_lines,
             notices: tokio::sync::broadcast::channel(64).0,
             host: Mutex::new(HostFacts::default()),
-            attention: Arc::default(),
         }
     }
 
@@ -136,7 +133,6 @@ impl Terminals {
             journal: None,
             end: Some(end),
             wake,
-            attention: Arc::clone(&self.attention),
         }));
         pane.publish();
         Some(Arc::clone(lock(&self.panes).entry(terminal.clone()).or_insert(pane)))
@@ -190,7 +186,6 @@ impl Terminals {
             journal,
             end: None,
             wake,
-            attention: Arc::clone(&self.attention),
         }));
         if !answers.is_empty() {
             pane.push(Item::Bytes(answers));

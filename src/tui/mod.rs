@@ -194,10 +194,6 @@ impl Screen {
             if now >= tick_at {
                 self.model.stale = Stale::Whole;
             }
-            if let Some(typed_at) = self.typist.echo_due_since() {
-                // What changes elsewhere is not worth making the echo wait for its drawing.
-                pace.wait(typed_at, ECHO);
-            }
             // Before the new focus can be seen: who sees it types into it.
             self.typist.arm(n_taken, self.straight());
             if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {

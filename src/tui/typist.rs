@@ -10,8 +10,8 @@ use crate::base::id::TerminalId;
 use crate::base::input::InputEvent;
 use crate::client::stream::Sender;
 use crate::proto::screen::ClientFrame;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// Where keys go that mean nothing to the screen itself.
 #[derive(Debug, Clone)]
@@ -25,8 +25,7 @@ pub struct Straight {
 #[derive(Debug, Default)]
 pub struct Typist {
     desk: Mutex<Desk>,
-    /// When a key went straight whose echo was not seen yet.
-    echo_due: Mutex<Option<Instant>>,
+    is_echo_due: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -43,7 +42,7 @@ impl Typist {
         if let (Msg::Key(event), Some(straight)) = (msg, &desk.straight)
             && !straight.prefix.is_typed(event)
         {
-            *self.echo_due() = Some(Instant::now());
+            self.is_echo_due.store(true, Ordering::Release);
             let (terminal, event) = (straight.terminal.clone(), InputEvent::Key(*event));
             if straight.server.send(&ClientFrame::Input { terminal, event }) {
                 return true;
@@ -62,16 +61,7 @@ impl Typist {
 
     /// Whether a key went straight whose echo was not seen yet; once for each time.
     pub fn take_echo_due(&self) -> bool {
-        self.echo_due().take().is_some()
-    }
-
-    /// When the key was typed whose echo was not seen yet.
-    pub fn echo_due_since(&self) -> Option<Instant> {
-        *self.echo_due()
-    }
-
-    fn echo_due(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.echo_due.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_echo_due.swap(false, Ordering::AcqRel)
     }
 }
 

@@ -116,6 +116,20 @@ fn a_menu_of_any_program_is_a_question() {
 }
 
 #[test]
+fn a_dialog_is_one_however_narrow_its_pane_and_without_its_keys() {
+    let narrow =
+        ["Do you want to", "proceed?", "❯ 1. Yes", "  2. No (esc)", "", "Esc to", "cancel · Tab to", "amend"];
+    let bare = ["Do you want to proceed?", "❯ 1. Yes", "  2. No, and tell Claude what to do differently"];
+    for (rows, state) in [(&narrow[..], AgentState::Permission), (&bare[..], AgentState::Question)] {
+        let screen: Vec<String> = rows.iter().map(|row| (*row).to_owned()).collect();
+        let evidence = Evidence { screen: &screen, ..Evidence::default() };
+        assert_eq!(status("claude", &evidence).state, state);
+        let presets = Presets::builtin();
+        assert_eq!(is_ready(presets.get("claude").unwrap(), &evidence), Some(false));
+    }
+}
+
+#[test]
 fn progress_counts_only_while_it_runs() {
     let busy = Evidence { progress: Some(Progress::Busy), ..Evidence::default() };
     assert_eq!(status("copilot", &busy).state, AgentState::Working);

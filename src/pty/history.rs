@@ -350,10 +350,10 @@ mod tests {
         assert_eq!(history.numbers(), 0..0);
         push(&mut history, "line", false);
         push(&mut history, "\u{1b}[31mtwo", false);
-        push(&mut history, "still red\u{1b}[m", false);
+        push(&mut history, "plain", false);
         assert_eq!(history.numbers(), 1..3, "the oldest line is forgotten, the others keep their number");
         assert_eq!(history.text(1).as_deref(), Some("two"));
-        assert_eq!(history.runs(2).unwrap()[0].style.fg, crate::base::grid::Color::Indexed(1));
+        assert_eq!(history.runs(2).unwrap()[0].style.fg, Color::Default, "each row names its look");
         assert_eq!(history.text(0), None);
     }
 

@@ -4,10 +4,13 @@
 //! dispatched by [`Term::rewrite`] to this file (cursor, editing), `tabs.rs`, `columns.rs`, `area.rs`,
 //! `private.rs` (modes), `reply.rs` (queries), `osc.rs` and `pen.rs`.
 
+use super::cells::style_of_cell;
 use super::charset::Charset;
+use super::replay::Replay;
 use super::scan::Csi;
 use super::state::Margins;
 use super::term::Term;
+use std::ops::Range;
 
 impl Term {
     /// Whether the parser handles a complete sequence rightly as it is. `is_behind` says that it has not
@@ -20,7 +23,7 @@ impl Term {
         match last {
             b'm' => self.follow_sgr(params),
             b'H' | b'f' | b'G' | b'`' | b'C' | b'K' | b'J' if self.text.columns.is_some() => false,
-            b'K' | b'J' if self.private.is_protection_strict => false,
+            b'K' | b'J' if self.private.is_protection_strict || self.is_painting() => false,
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
             // unless it is in front of the cursor.
@@ -41,7 +44,17 @@ impl Term {
     /// Handles a complete sequence that is not native. The parser has everything in front of it.
     pub(super) fn rewrite(&mut self, sequence: &[u8]) {
         match sequence.get(1) {
-            Some(b'[') => self.control_sequence(sequence),
+            Some(b'[') => {
+                self.control_sequence(sequence);
+                let row = self.cursor_position().0;
+                match sequence.last() {
+                    Some(b'K' | b'X' | b'@' | b'P') => self.paint_erased(row..row + 1),
+                    Some(b'J' | b'z' | b'{' | b'}' | b'~' | b'L' | b'M' | b'S' | b'T') => {
+                        self.paint_erased(0..self.n_rows());
+                    }
+                    _ => {}
+                }
+            }
             Some(b']') => self.operating_system_command(sequence),
             Some(b'P') => self.device_control(sequence),
             // Kitty graphics and the like: silence is the answer.
@@ -331,11 +344,46 @@ impl Term {
             self.inject(&format!("\x1b[{}d\x1b[2K", row + 1));
         }
         self.return_cursor(row, col);
+        self.paint_erased(first..first.saturating_add(n).min(self.n_rows()));
     }
 
-    /// Moves the cursor, origin mode or not: the parser's VPA ignores that mode.
+    /// Whether cells that are erased now must be painted.
+    fn is_painting(&self) -> bool {
+        self.pen.has_bg && !self.is_alt_screen()
+    }
+
+    /// Prints blanks onto the cells of some rows that were erased in a background. The parser does not tell
+    /// such cells from unwritten ones once their row leaves the screen, and everything that draws a screen
+    /// again prints blanks there too.
+    fn paint_erased(&mut self, rows: Range<u16>) {
+        if !self.is_painting() {
+            return;
+        }
+        let screen = self.parser.screen();
+        let is_erased = |cell: &vt100::Cell| {
+            !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() != vt100::Color::Default
+        };
+        let mut painted = Replay::default();
+        for row in rows {
+            let mut next = None;
+            for col in 0..self.n_cols() {
+                let Some(cell) = screen.cell(row, col).filter(|cell| is_erased(cell)) else { continue };
+                if next != Some(col) {
+                    painted.text.push_str(&cursor_to(row, col));
+                }
+                painted.set_look(style_of_cell(cell), None);
+                painted.text.push(' ');
+                next = Some(col + 1);
+            }
+        }
+        if !painted.text.is_empty() {
+            self.keeping_cursor(|term| term.inject(&painted.text));
+        }
+    }
+
+    /// Moves the cursor.
     pub(super) fn go_to(&mut self, row: u16, col: u16) {
-        self.inject(&format!("\x1b[{}d\x1b[{}G", row + 1, col + 1));
+        self.inject(&cursor_to(row, col));
     }
 
     /// The column of the cursor, the last one where it stands behind it.
@@ -404,4 +452,9 @@ impl Term {
         }
         self.inject(&format!("{pattern}\x1b[H{look}"));
     }
+}
+
+/// Moves the cursor, origin mode or not: the parser's VPA ignores that mode.
+fn cursor_to(row: u16, col: u16) -> String {
+    format!("\x1b[{}d\x1b[{}G", row + 1, col + 1)
 }

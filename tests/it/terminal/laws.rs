@@ -4,7 +4,7 @@
 //! laws on new streams for an hour.
 
 use super::grammar::{self, Bytes, N_CLIENTS, Step};
-use orca::base::grid::{Row, Run, Style};
+use orca::base::grid::{Color, Row, Run, Style};
 use orca::base::size::TermSize;
 use orca::pty::event::TermEvent;
 use orca::pty::journal::Journal;
@@ -224,6 +224,36 @@ fn storm() -> impl Strategy<Value = Vec<Gust>> {
     let line = prop::collection::vec(word, 0..40).prop_map(|words| words.concat().trim_end().to_owned());
     let part = (prop::collection::vec(line, 0..20), prop::collection::vec(grammar::size(), 1..12));
     prop::collection::vec(part, 1..5)
+}
+
+/// What was erased in a background inside of a row is in history as it was on the screen, and nothing of
+/// what was never written beside it.
+#[test]
+fn blanks_inside_a_row_have_the_background_that_they_were_erased_in() {
+    let outputs: [&[u8]; 6] = [
+        b"\x1b[41ma\x1b[5G\x1b[3X\x1b[9Gb",
+        b"\x1b[41ma\x1b[3X\x1b[m\x1b[9Gb",
+        b"\x1b[41m\x1b[3X\x1b[m\x1b[9Gb",
+        b"\x1b[41ma\x1b[6G\x1b[K",
+        b"\x1b[41ma\x1b[6G\x1b[K\x1b[7G\x1b[mb\x1b[2X",
+        b"a\x1b[41;4m\x1b[@\x1b[P\x1b[m\x1b[4Gc",
+    ];
+    for output in outputs {
+        let mut erased = term(TermSize::clamped(2, 11));
+        erased.process(output);
+        let shown = rows(&erased)[0].runs.clone();
+        erased.process(b"\x1b[m\x1b[2;1H\n");
+        let kept = erased.history().runs(0).unwrap();
+        let cells = |runs: &[Run]| {
+            let cells = runs.iter().flat_map(|run| run.text.chars().map(|c| (c, run.style.bg)));
+            let mut cells: Vec<_> = cells.collect();
+            while cells.last() == Some(&(' ', Color::Default)) {
+                cells.pop();
+            }
+            cells
+        };
+        assert_eq!(cells(&kept), cells(&shown), "{}", String::from_utf8_lossy(output));
+    }
 }
 
 /// A row that was erased in the look of the row above comes back from history as one that was printed so.

@@ -47,17 +47,18 @@ impl Term {
         }
         // The first line goes on in a row of which nothing is known.
         let Some(first) = memchr::memchr(b'\n', bytes) else { return 0 };
-        let lines = whole_lines(bytes, first + 1, self.n_cols().into());
+        let width = usize::from(self.n_cols());
+        let lines = whole_lines(bytes, first + 1);
         let (n_rows, bottom) = (usize::from(self.n_rows()), self.n_rows() - 1);
         // Down to the bottom row first, where each line scrolls.
         let n_head = if self.cursor_position().0 == bottom { 0 } else { n_rows };
         if lines.len() < n_head + 3 * n_rows {
             // They need not be looked at again.
-            return self.draw(&bytes[..lines.last().map_or(0, |line| line.end)], 0);
+            return self.draw(&bytes[..lines.last().map_or(0, |line| line.bytes.end)], 0);
         }
         let (drawn_first, rest) = lines.split_at(n_head);
-        let (skipped, shown) = rest.split_at(rest.len() - (n_rows - 1));
-        let head = drawn_first.last().map_or(first + 1, |line| line.end);
+        let (skipped, shown) = rest.split_at(rest.len() - n_last(rest, n_rows - 1, width));
+        let head = drawn_first.last().map_or(first + 1, |line| line.bytes.end);
         let n_used = self.draw(&bytes[..head], 0);
         let may_skip = !self.is_alt_screen() && self.is_plain_text();
         if n_used < head || !may_skip || self.cursor_position() != (bottom, 0) {
@@ -67,14 +68,48 @@ impl Term {
         self.archive_scrolled();
         for line in skipped {
             // It is ASCII, as was looked at above; the line's end is no part of it.
-            let line = std::str::from_utf8(&bytes[line.clone()]).unwrap_or_default();
-            let line = line.trim_end_matches(['\r', '\n']);
-            self.history.push_line_alone(line, &self.styles, &self.clusters);
+            let text = std::str::from_utf8(&bytes[line.bytes.clone()]).unwrap_or_default();
+            let text = text.trim_end_matches(['\r', '\n']);
+            if line.n_cols > width {
+                self.keep_wrapped(text, width);
+            } else {
+                self.history.push_line_alone(text, &self.styles, &self.clusters);
+            }
         }
         self.feed(b"\x1b[H");
-        let tail = skipped.last().map_or(head, |line| line.end);
-        let end = shown.last().map_or(tail, |line| line.end);
+        let tail = skipped.last().map_or(head, |line| line.bytes.end);
+        let end = shown.last().map_or(tail, |line| line.bytes.end);
         tail + self.draw(&bytes[tail..end], 0)
+    }
+
+    /// Puts a line that takes several rows into history, row by row as the parser would have captured it.
+    fn keep_wrapped(&mut self, line: &str, width: usize) {
+        let (mut row, mut n_cols, mut style, mut rest) = (String::new(), 0, Style::default(), line);
+        while !rest.is_empty() {
+            let n_text = rest.find('\u{1b}').unwrap_or(rest.len());
+            let (mut text, sequence) = rest.split_at(n_text);
+            while !text.is_empty() {
+                if n_cols == width {
+                    self.history.push_row(&row, true, &self.styles, &self.clusters);
+                    (n_cols, row) = (0, String::new());
+                    if style != Style::default() {
+                        sgr::write(&style, &mut row);
+                    }
+                }
+                let (piece, after) = text.split_at(text.len().min(width - n_cols));
+                row.push_str(piece);
+                n_cols += piece.len();
+                text = after;
+            }
+            let (sequence, after) =
+                sequence.split_at(sequence.find('m').map_or(sequence.len(), |end| end + 1));
+            if let Some(csi) = Csi::parse(sequence.as_bytes()) {
+                sgr::changes(&csi, |change| sgr::apply(&mut style, change));
+            }
+            row.push_str(sequence);
+            rest = after;
+        }
+        self.history.push_row(&row, false, &self.styles, &self.clusters);
     }
 
     /// Whether text goes on in the default look, and lines scroll off the top of the screen and leave rows in
@@ -97,23 +132,39 @@ fn is_plain(screen: &vt100::Screen) -> bool {
     !has_style && screen.fgcolor() == vt100::Color::Default && screen.bgcolor() == vt100::Color::Default
 }
 
-/// The lines from `from` on that may be skipped, with their ends, up to the first that may not.
-fn whole_lines(bytes: &[u8], from: usize, width: usize) -> Vec<Range<usize>> {
+/// A line that may be skipped.
+struct Line {
+    /// Where it is, with its end.
+    bytes: Range<usize>,
+    n_cols: usize,
+}
+
+/// How many of the last lines are needed to fill `n_rows` rows; all where they do not.
+fn n_last(lines: &[Line], n_rows: usize, width: usize) -> usize {
+    let mut n_filled = 0;
+    let is_needed = |line: &&Line| {
+        let is_needed = n_filled < n_rows;
+        n_filled += line.n_cols.div_ceil(width).max(1);
+        is_needed
+    };
+    lines.iter().rev().take_while(is_needed).count()
+}
+
+/// The lines from `from` on that may be skipped, up to the first that may not.
+fn whole_lines(bytes: &[u8], from: usize) -> Vec<Line> {
     let (mut from, mut lines) = (from, Vec::new());
     while let Some(n) = memchr::memchr(b'\n', &bytes[from..]) {
-        if !is_simple(&bytes[from..from + n], width) {
-            break;
-        }
-        lines.push(from..from + n + 1);
+        let Some(n_cols) = simple_cols(&bytes[from..from + n]) else { break };
+        lines.push(Line { bytes: from..from + n + 1, n_cols });
         from += n + 1;
     }
     lines
 }
 
-/// Whether a line, without its line feed, is printable ASCII that fits into a row and ends in the
-/// default look, with no sequences but colours and styles that the parser knows.
-fn is_simple(line: &[u8], width: usize) -> bool {
-    let Some((b'\r', mut rest)) = line.split_last() else { return false };
+/// The columns that a line takes, without its line feed, if it is printable ASCII that ends in the default
+/// look, with no sequences but colours and styles that the parser knows.
+fn simple_cols(line: &[u8]) -> Option<usize> {
+    let Some((b'\r', mut rest)) = line.split_last() else { return None };
     // A file that has them itself shows as many in front of each line feed.
     while let Some((b'\r', before)) = rest.split_last() {
         rest = before;
@@ -123,18 +174,17 @@ fn is_simple(line: &[u8], width: usize) -> bool {
         let n_text = memchr::memchr(ESC, rest).unwrap_or(rest.len());
         let (text, sequence) = rest.split_at(n_text);
         n_cols += text.len();
-        if n_cols > width || !text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
-            return false;
+        if !text.iter().all(|byte| (0x20..0x7f).contains(byte)) {
+            return None;
         }
         if sequence.is_empty() {
             break;
         }
-        let Some(end) = memchr::memchr(b'm', sequence) else { return false };
-        let (sequence, after) = sequence.split_at(end + 1);
-        let Some(followed) = pen::followed_simply(pen, sequence) else { return false };
-        let Some(csi) = Csi::parse(sequence) else { return false };
+        let (sequence, after) = sequence.split_at(memchr::memchr(b'm', sequence)? + 1);
+        let followed = pen::followed_simply(pen, sequence)?;
+        let csi = Csi::parse(sequence)?;
         sgr::changes(&csi, |change| sgr::apply(&mut style, change));
         (pen, rest) = (followed, after);
     }
-    pen == Pen::default() && style == Style::default()
+    (pen == Pen::default() && style == Style::default()).then_some(n_cols)
 }

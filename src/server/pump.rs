@@ -1,7 +1,7 @@
 //! The thread of one live terminal: reads the PTY, feeds the emulation, answers, publishes, types.
 //!
-//! It takes at most 64 KiB a turn, of plain text 256 KiB, and has nobody else's work to do, so a flood
-//! in one pane slows no other. The first change after quiet or after a key is published at once, the
+//! It takes at most 256 KiB a turn, and has nobody else's work to do, so a flood in one pane slows no
+//! other. The first change after quiet or after a key is published at once, the
 //! next ones at most every 16 ms; synchronized updates are published as one, at the latest after
 //! 150 ms (terminal.md 5.5).
 
@@ -31,13 +31,10 @@ const SYNC_PATIENCE: Duration = Duration::from_millis(150);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The most bytes that are taken in at once when the process ended.
 const MAX_LAST_WORDS: usize = 1 << 20;
-/// Bytes of one turn.
-const TURN: usize = 64 << 10;
-/// Bytes of one turn in which nothing is drawn but text.
-const PLAIN_TURN: usize = 256 << 10;
+/// Bytes of one turn: the more of a flood there is, the less of it must be drawn (`pty/skip.rs`).
+const TURN: usize = 256 << 10;
 /// How long a prompt waits for its program to show something of it, before Enter is pressed all the same.
 const UNSEEN: Duration = Duration::from_secs(2);
-const ESCAPE: u8 = 0x1b;
 /// A shorter piece than this ends a turn.
 const SHORT: usize = 2_048;
 /// How long the next piece of a flood may take.
@@ -171,15 +168,12 @@ impl Pump {
     fn read_turn(&mut self) {
         let mut buffer = [0_u8; 4 << 10];
         let mut flood = Vec::new();
-        let (mut n_read, mut most) = (0, PLAIN_TURN);
-        while n_read < most {
+        let mut n_read = 0;
+        while n_read < TURN {
             match link::read(&self.link.master, &mut buffer) {
                 Ok(Output::Bytes(n)) => {
                     n_read += n;
                     let piece = buffer.get(..n).unwrap_or_default();
-                    if piece.contains(&ESCAPE) {
-                        most = TURN;
-                    }
                     if n < SHORT {
                         // A short piece is likely all there is; the screen should not wait for more.
                         self.feed(&std::mem::take(&mut flood));

@@ -398,7 +398,20 @@ fn a_typed_character_touches_its_row_only() {
 #[test]
 fn a_flood_of_lines_gives_the_screen_and_the_history_of_the_same_lines_one_by_one() {
     let line = |n: usize| match n % 97 {
-        96 => format!("{n} is far too long for the width of this terminal, so that it wraps\r\n"),
+        96 => format!("{n} is 日本\r\n"),
+        20..30 => {
+            format!("{n} is too long for the width {} of this terminal\r\n", "of a row ".repeat(n % 11))
+        }
+        30..34 => {
+            format!(
+                "{n} is \x1b[1;32mtoo \x1b[38;2;9;9;{n}mlong{}\x1b[4m for it\x1b[m\r\n",
+                "w ".repeat(n * 2)
+            )
+        }
+        34 => format!("{}\r\n", "e".repeat(80)),
+        35 => format!("{}{}\r\n", "e".repeat(40), " ".repeat(50)),
+        36 => format!("\x1b[33m{}\x1b[m\r\n", "e".repeat(40)),
+        37 => format!("{}\r\n", "many rows ".repeat(50)),
         60 => format!("{n} ends without a return\n"),
         55 => format!("{n} \x1b[9mstruck\x1b[m\r\n"),
         10..20 => {

@@ -78,9 +78,11 @@ impl HookRules {
 
     /// The settings by which all of these events run `command` for at most 5 s, as JSON.
     pub fn settings(&self, command: &str) -> String {
-        let hook = serde_json::json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 5 }] }]);
+        let hook =
+            serde_json::json!([{ "hooks": [{ "type": "command", "command": command, "timeout": 5 }] }]);
         let names = self.all().into_iter().flat_map(|(_, names)| names);
-        let events: Vec<String> = names.map(|name| format!("{}:{hook}", Value::from(name.as_str()))).collect();
+        let events: Vec<String> =
+            names.map(|name| format!("{}:{hook}", Value::from(name.as_str()))).collect();
         format!("{{{}}}", events.join(","))
     }
 }

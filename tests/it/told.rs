@@ -86,7 +86,8 @@ impl Play {
 }
 
 const ASKS: &str = r#"PermissionRequest {"tool_name":"Bash","tool_input":{"command":"touch\nx"}}"#;
-const RUNS: &str = r#"PostToolUse {"tool_name":"Bash","tool_input":{"command":"touch\nx"},"tool_response":{}}"#;
+const RUNS: &str =
+    r#"PostToolUse {"tool_name":"Bash","tool_input":{"command":"touch\nx"},"tool_response":{}}"#;
 
 #[test]
 fn hooks_tell_what_an_agent_does_and_what_it_waits_for() {
@@ -146,7 +147,8 @@ fn what_the_pane_shows_later_and_a_restart_end_what_hooks_told() {
 #[test]
 fn a_program_may_say_the_same_itself() {
     let play = Play::start();
-    let say = |report: Value| play.order(&format!("say {}", Value::from(format!("\u{1b}]9999;{report}\u{7}"))));
+    let say =
+        |report: Value| play.order(&format!("say {}", Value::from(format!("\u{1b}]9999;{report}\u{7}"))));
     say(serde_json::json!({ "state": "working", "agentType": "claude" }));
     play.await_activity("working");
     say(serde_json::json!({ "state": "waiting", "toolName": "Edit", "toolInput": "/a;b" }));

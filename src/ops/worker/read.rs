@@ -33,14 +33,10 @@ pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
         },
     };
     let refused_reports = refused_reports(cx, &seen.dispatch)?;
-    let agent_wait = seen
-        .live
-        .as_ref()
-        .filter(|live| live.activity == "blocked")
-        .and_then(|live| {
-            let source = wait_source(live)?.to_owned();
-            Some(AgentWait { source, reason: live.activity_detail.clone() })
-        });
+    let agent_wait = seen.live.as_ref().filter(|live| live.activity == "blocked").and_then(|live| {
+        let source = wait_source(live)?.to_owned();
+        Some(AgentWait { source, reason: live.activity_detail.clone() })
+    });
     reply(&Shown {
         dispatch: DispatchRow::from(&seen.dispatch),
         worker,

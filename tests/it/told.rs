@@ -145,6 +145,20 @@ fn what_the_pane_shows_later_and_a_restart_end_what_hooks_told() {
 }
 
 #[test]
+fn what_an_agent_does_is_not_written_to_the_disk() {
+    let play = Play::start();
+    play.sandbox.kill_server();
+    // It does not survive a commit.
+    play.sandbox.start_faulty("before_commit:1");
+    let server = play.sandbox.server_pid();
+    play.tell("UserPromptSubmit", "working");
+    play.tell(ASKS, "blocked");
+    play.tell(RUNS, "working");
+    play.tell("Stop", "done");
+    assert_eq!(play.sandbox.server_pid(), server);
+}
+
+#[test]
 fn a_program_may_say_the_same_itself() {
     let play = Play::start();
     let say =

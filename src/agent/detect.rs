@@ -1,10 +1,12 @@
 //! From what an agent shows to what it is doing, with the reason in words.
 //!
-//! Evidence, strongest first: the Program Status Protocol (OSC 7501), the window title and progress
-//! sequence, the bottom of the screen. Hooks tell of sessions only ([`super::hook`]). One exception: a dialog that is on the screen now beats
-//! a title, because some titles say "idle" while the agent asks (agents.md 4). What nothing shows is
-//! `unknown`, never a confident `idle`. Freshness, debouncing and process exits are the server's.
+//! Evidence, strongest first: the Program Status Protocol (OSC 7501), the agent's hooks ([`super::hook`]), the
+//! window title and progress sequence, the bottom of the screen. One exception: a dialog that is on the screen
+//! now beats all but what the program says itself, because some titles say "idle" while the agent asks
+//! (agents.md 4) and of some dialogs no hook tells. What nothing shows is `unknown`, never a confident `idle`.
+//! Freshness, debouncing and process exits are the server's.
 
+use super::hook::HookStatus;
 use super::pattern::{Pattern, plain_line};
 use super::preset::{Preset, ScreenRule};
 use super::title;
@@ -120,6 +122,8 @@ pub enum Progress {
 pub struct Evidence<'a> {
     /// The last OSC 7501, if the process that sent it still runs.
     pub program: Option<&'a ProgramStatus>,
+    /// What its hooks told last, as far as it is still believed.
+    pub hook: Option<&'a HookStatus>,
     pub title: Option<&'a str>,
     pub progress: Option<Progress>,
     /// The visible rows as text, top first.
@@ -131,6 +135,7 @@ pub struct Evidence<'a> {
 #[serde(rename_all = "lowercase")]
 pub enum Source {
     Program,
+    Hook,
     Title,
     Progress,
     Screen,
@@ -142,6 +147,7 @@ impl Source {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Program => "program",
+            Self::Hook => "hook",
             Self::Title => "title",
             Self::Progress => "progress",
             Self::Screen => "screen",
@@ -174,13 +180,15 @@ pub fn detect(preset: Option<&Preset>, evidence: &Evidence<'_>) -> Detection {
         let message = said.message.clone();
         return Detection { message, ..Detection::new(state, Source::Program, explanation) };
     }
+    let hook = evidence.hook.map(from_hook);
+    if let Some(waits) = hook.as_ref().filter(|found| found.state.is_blocked()) {
+        return waits.clone();
+    }
     let screen = from_screen(preset, evidence.screen);
     if let Some(dialog) = screen.as_ref().filter(|found| found.state.is_blocked()) {
         return dialog.clone();
     }
-    evidence
-        .title
-        .and_then(|title| from_title(preset, title))
+    hook.or_else(|| evidence.title.and_then(|title| from_title(preset, title)))
         .or_else(|| from_progress(evidence.progress))
         .or(screen)
         .unwrap_or_else(|| {
@@ -190,6 +198,11 @@ pub fn detect(preset: Option<&Preset>, evidence: &Evidence<'_>) -> Detection {
 
 fn named(app: &str) -> &str {
     if app.is_empty() { "the program" } else { app }
+}
+
+fn from_hook(told: &HookStatus) -> Detection {
+    let explanation = format!("the agent's hooks reported {}", told.state.as_str());
+    Detection { message: told.message.clone(), ..Detection::new(told.state, Source::Hook, explanation) }
 }
 
 fn from_title(preset: Option<&Preset>, title: &str) -> Option<Detection> {
@@ -295,11 +308,11 @@ fn numbered(line: &str) -> Option<u32> {
 /// of the screen and no dialog is. `None` where the preset knows no sign; then bracketed paste being on
 /// and a rest in the output have to do.
 pub fn is_ready(preset: &Preset, evidence: &Evidence<'_>) -> Option<bool> {
-    let state = detect(Some(preset), evidence).state;
+    let Detection { state, source, .. } = detect(Some(preset), evidence);
     if state.is_blocked() {
         return Some(false);
     }
-    if evidence.program.is_some() && state.is_at_prompt() {
+    if (evidence.program.is_some() || source == Source::Hook) && state.is_at_prompt() {
         return Some(true);
     }
     if preset.ready.screen.is_empty() {

@@ -265,6 +265,7 @@ fn filled(template: &str, preset: &Preset, options: &LaunchOptions<'_>) -> Strin
     prompt::render(template, ("{", "}"), |name| match name {
         "orca_json" => Some(json_inner(&orca)),
         "orca" => Some(orca.clone()),
+        "hooks" => Some(preset.hooks.settings(&hook::command(&orca, agent))),
         "hook" => Some(json_inner(&hook::command(&orca, agent))),
         "hook_trust" => Some(hook::codex_trust(&hook::command(&orca, agent))),
         "handle" => Some(options.handle.to_owned()),

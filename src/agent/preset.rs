@@ -4,6 +4,7 @@
 //! (design 10). A user's file for a built-in agent replaces just the keys it names.
 
 use super::detect::AgentState;
+use super::hook::HookRules;
 use super::pattern::Pattern;
 use crate::base::text::one_line;
 use crate::model::session::TranscriptFormat;
@@ -36,9 +37,9 @@ pub enum ExitSignal {
 }
 
 /// One agent. Arguments and values may hold `{orca}` (absolute path), `{orca_json}` (the same inside a
-/// JSON string), `{hook}` (the command of its hook, inside a JSON or TOML string), `{hook_trust}` (what
-/// Codex has to know of that hook to trust it), `{handle}`, `{model}`, `{effort}`, `{session}`,
-/// `{private_dir}` and `{shell}`.
+/// JSON string), `{hooks}` (settings by which each event of `hooks` runs our hook, as JSON), `{hook}` (the
+/// command of that hook, inside a JSON or TOML string), `{hook_trust}` (what Codex has to know of it to trust
+/// it), `{handle}`, `{model}`, `{effort}`, `{session}`, `{private_dir}` and `{shell}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Preset {
@@ -120,6 +121,9 @@ pub struct Preset {
     pub ready: ReadyRules,
     #[serde(default)]
     pub title: TitleRules,
+    /// What the events of its hooks mean.
+    #[serde(default)]
+    pub hooks: HookRules,
     /// How its transcripts can be read: `claude` or `codex`; without it they cannot.
     #[serde(default)]
     pub transcript: Option<TranscriptFormat>,

@@ -4,6 +4,7 @@
 use super::error::OpError;
 use super::look::{Look, Seen};
 use crate::agent::Presets;
+use crate::agent::hook::HookSaid;
 use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, EffectId, IdSource, MessageId, PaneKey, RunId, TerminalId};
 use crate::model::dispatch::Dispatch;
@@ -94,7 +95,7 @@ pub struct LiveFacts {
     pub is_process_alive: bool,
     /// The agent that runs there, also one that a person started in its shell.
     pub agent: Option<String>,
-    /// What the activity is known from: `program`, `title`, `progress`, `screen`, `nothing`.
+    /// What the activity is known from: `program`, `hook`, `title`, `progress`, `screen`, `nothing`.
     pub source: String,
     /// How often the agent began to work.
     pub n_turns: u64,
@@ -165,6 +166,8 @@ pub enum Act {
     Prompt { terminal: TerminalId, text: String },
     /// A line for an agent at rest about messages that wait for it; given back if it is at rest no more.
     Nudge { terminal: TerminalId, line: String, messages: Vec<MessageId> },
+    /// The hook of the agent there told what it does.
+    Hear { terminal: TerminalId, said: HookSaid },
     /// Every attached screen goes to this terminal.
     Focus { terminal: TerminalId },
     /// Every attached screen gets everything anew: whole tables were cleared.

@@ -1,11 +1,14 @@
-//! What an agent's hook reports: the session that it leads. It counts only from the very process that works
-//! at the attempt, once it does (contract 7.6); anything else is let pass in silence.
+//! What an agent's hook reports: what it is doing, and the session that it leads. The first counts from any
+//! process of its pane and is kept by the live terminal alone; the second only from the very process that works
+//! at the attempt, once it does (contract 7.6), and with a prompt, which is where a session may become that of
+//! another attempt. Anything else is let pass in silence.
 
 use super::caller;
-use super::cx::{Answer, Cx};
+use super::cx::{Act, Answer, Cx};
 use super::error::OpError;
 use super::look::{Look, Seen, SessionWish, Sight, look, mismatch};
 use super::{reply, terminal};
+use crate::agent::hook::{HookSaid, Meaning};
 use crate::model::dispatch::Dispatch;
 use crate::model::session::{Session, TranscriptFormat, is_session_id, is_transcript_path};
 use crate::model::terminal::{Terminal, TerminalLife};
@@ -22,9 +25,37 @@ pub fn report(cx: &mut Cx<'_>, call: HookReport) -> Result<Answer, OpError> {
     if caller.conflicting.is_some() || cx.caller.is_elsewhere {
         return ignored("another process");
     }
+    if !matches!(terminal.life, TerminalLife::Starting | TerminalLife::Running) {
+        return ignored("another process");
+    }
+    let meaning = meaning(cx, &terminal, &call);
+    // A call that has looked at a file is the same one again.
+    if let Some(meaning) = meaning.filter(|_| cx.caller.seen.is_none()) {
+        let said = HookSaid::new(meaning, &call.tool_name, &call.tool_input, call.is_interrupted);
+        cx.act(Act::Hear { terminal: terminal.id.clone(), said });
+    }
+    if !meaning.is_none_or(|meaning| meaning == Meaning::Prompt) {
+        return ignored("no prompt");
+    }
     let Some(dispatch) = caller.dispatch else { return ignored("no attempt") };
-    let is_its_process = dispatch.process_incarnation.as_ref() == Some(&terminal.incarnation);
-    if !is_its_process || !matches!(terminal.life, TerminalLife::Starting | TerminalLife::Running) {
+    session(cx, call, terminal, dispatch)
+}
+
+/// What the event means, where the agent in the terminal is the one that the hook was made for.
+fn meaning(cx: &Cx<'_>, terminal: &Terminal, call: &HookReport) -> Option<Meaning> {
+    let reported = cx.rules.agents.get(&call.agent)?;
+    let agent = cx.rules.agents.get(&terminal::agent_in(cx, terminal)?)?;
+    agent.hooks.meaning(&call.event).filter(|_| agent.id == reported.id)
+}
+
+/// Keeps the session as that of the attempt.
+fn session(
+    cx: &mut Cx<'_>,
+    call: HookReport,
+    terminal: Terminal,
+    dispatch: Dispatch,
+) -> Result<Answer, OpError> {
+    if dispatch.process_incarnation.as_ref() != Some(&terminal.incarnation) {
         return ignored("another process");
     }
     let reported = cx.rules.agents.get(&call.agent).and_then(|preset| preset.transcript);

@@ -1,4 +1,4 @@
-//! Hook: what an agent's own hook reports of the session that it leads.
+//! Hook: what an agent's own hook reports of the session that it leads and of what it is doing.
 
 use super::call;
 use schemars::JsonSchema;
@@ -10,6 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct HookReport {
     /// The preset that the hook was made for.
     pub agent: String,
+    /// What happened, in the agent's own word.
+    pub event: String,
+    /// The tool that it is about, and what that is given, in one line.
+    pub tool_name: String,
+    pub tool_input: String,
+    /// A person broke it off.
+    pub is_interrupted: bool,
     pub session_id: String,
     /// Where the agent writes its conversation; checked before it is believed.
     pub transcript_path: String,
@@ -19,7 +26,7 @@ pub struct HookReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookReported {
-    /// It is now known as the session of the attempt in that pane.
+    /// Its session is now known as that of the attempt in that pane.
     pub recorded: bool,
     /// Why it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]

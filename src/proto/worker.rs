@@ -182,6 +182,7 @@ pub struct Observation {
 /// A wait of the agent on its own screen, such as a permission dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentWait {
+    /// `hook` (the program or its hook said so), `prompt-text` or `title`.
     pub source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

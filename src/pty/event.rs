@@ -1,5 +1,7 @@
 //! What a terminal's program tells the world besides text: events and answers, both bounded.
 
+use serde::Deserialize;
+
 /// Something the program in a terminal did that others may care about. All text in it is cleaned of
 /// control and bidirectional characters and cut; it is still untrusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum TermEvent {
     Clipboard { selection: String, text: String },
     /// A status report of the program (OSC 7501).
     Status(StatusReport),
+    /// What a program says of the agent in the terminal (OSC 9999).
+    Agent(AgentReport),
     /// The alternate screen was entered (`true`) or left.
     AltScreen(bool),
     /// The parser failed and the current screen was lost; the program should be asked to redraw.
@@ -60,6 +64,19 @@ pub struct StatusReport {
     pub kind: Option<String>,
     /// The message, decoded.
     pub message: Option<String>,
+}
+
+/// The fields of an OSC 9999 report that tell what an agent does (contract 9.2).
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AgentReport {
+    /// `working`, `blocked`, `waiting`, `done`, or what the program made up.
+    pub state: String,
+    /// The tool that a person is to allow, and what that is given.
+    pub tool_name: String,
+    pub tool_input: String,
+    /// The turn is over because a person broke it off.
+    pub interrupted: bool,
 }
 
 /// Answers kept for a program that does not read them; more are dropped (`terminal.md` 5.2).

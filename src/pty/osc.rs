@@ -3,7 +3,7 @@
 //! What a program says here leaves as an event, cleaned; nothing is done about it in this layer.
 
 use super::color;
-use super::event::{ProgressState, PromptMark, StatusReport, TermEvent};
+use super::event::{AgentReport, ProgressState, PromptMark, StatusReport, TermEvent};
 use super::scan;
 use super::term::Term;
 use crate::base::text;
@@ -38,6 +38,7 @@ impl Term {
             "133" => self.prompt_mark(rest),
             "7501" if rest == "?" => self.out.reply(format!("\x1b]7501;?{terminator}").as_bytes()),
             "7501" => self.status_report(rest),
+            "9999" => self.agent_report(rest),
             _ => match command.parse() {
                 Ok(number @ 10..=19) => self.color_request(number, rest, terminator),
                 Ok(number @ 110..=119) => self.reset_color(number - 100),
@@ -234,6 +235,15 @@ impl Term {
             self.history.note_prompt(line);
         }
         self.out.event(TermEvent::PromptMark { kind, line });
+    }
+
+    /// OSC 9999: JSON.
+    fn agent_report(&mut self, rest: &str) {
+        if let Ok(AgentReport { state, tool_name, tool_input, interrupted }) = serde_json::from_str(rest) {
+            let (state, tool_name) = (clean(&state, 64), clean(&tool_name, 64));
+            let tool_input = clean(&tool_input, MAX_NOTICE);
+            self.out.event(TermEvent::Agent(AgentReport { state, tool_name, tool_input, interrupted }));
+        }
     }
 
     /// OSC 7501: fields between colons.

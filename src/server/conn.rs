@@ -274,6 +274,7 @@ async fn notices(mut events: broadcast::Receiver<(TerminalId, TermEvent)>, out: 
             | TermEvent::Cwd(_)
             | TermEvent::PromptMark { .. }
             | TermEvent::Status(_)
+            | TermEvent::Agent(_)
             | TermEvent::AltScreen(_)
             | TermEvent::ScreenLost => continue,
         };

@@ -35,9 +35,10 @@ use crate::ops::mail::spooled;
 use crate::ops::terminal::close;
 use crate::proto::error::ErrorBody;
 use crate::proto::event::Change;
+use crate::proto::hook::HookReport;
 use crate::proto::screen::STOPPED;
 use crate::proto::screen::ServerFrame;
-use crate::proto::{AnyCall, CallKind};
+use crate::proto::{AnyCall, Call as _, CallKind};
 use crate::store::tx::Tx;
 use crate::store::{Store, StoreError};
 use serde_json::Value;
@@ -267,7 +268,10 @@ impl Engine {
         }
         let (kind, method) = (call.kind(), call.method());
         let id = request_id.as_deref();
-        let work = |cx: &mut Cx<'_>| crate::ops::handle(cx, call, id, &params).map(keep_unless_asked_again);
+        let work = |cx: &mut Cx<'_>| {
+            let answer = crate::ops::handle(cx, call, id, &params)?;
+            Ok(keep(cx, method, answer))
+        };
         let answer = match kind {
             CallKind::Read => self.read(batch, caller.clone(), work),
             CallKind::Mutation => self.transact(batch, caller.clone(), work),
@@ -583,6 +587,7 @@ impl Engine {
         match act {
             Act::Type { terminal, bytes } => self.terminals.take(&terminal, Typed::Machine(bytes)),
             Act::Prompt { terminal, text } => self.terminals.take(&terminal, Typed::Prompt(text)),
+            Act::Hear { terminal, said } => self.terminals.hear_hook(&terminal, said),
             Act::Nudge { terminal, line, messages } => self.terminals.nudge(&terminal, &line, messages),
             Act::Focus { terminal } => self.hub.tell(&ServerFrame::Focus { terminal }),
             Act::Refresh => self.hub.ids().into_iter().for_each(|id| self.send_snapshot(id)),
@@ -639,9 +644,11 @@ fn check_invariants(tx: &Tx) -> Result<(), OpError> {
     }
 }
 
-/// A call that has to see something first is run again, so its first run leaves nothing.
-fn keep_unless_asked_again(answer: Answer) -> Keep<Answer> {
+/// A call that has to see something first is run again, so its first run leaves nothing. Hooks report with every
+/// step of an agent and change a row once in a session; the disk is not to be kept busy by the others.
+fn keep(cx: &Cx<'_>, method: &str, answer: Answer) -> Keep<Answer> {
     match answer {
+        Answer::Done(_) if method == HookReport::METHOD && cx.tx.touched().is_empty() => Keep::Abort(answer),
         Answer::Done(_) | Answer::Wait(_) => Keep::Commit(answer),
         Answer::Look(_) => Keep::Abort(answer),
     }

@@ -10,6 +10,7 @@ use super::idle;
 use super::screens::Screens;
 use crate::agent::Presets;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
+use crate::agent::hook::{HookSaid, HookStatus, Meaning};
 use crate::agent::preset::Preset;
 use crate::agent::prompt::{self, Step};
 use crate::base::clock::{Clock, Timestamp};
@@ -139,6 +140,9 @@ pub struct Inner {
     pub term: Term,
     pub journal: Option<Journal>,
     pub program: Option<ProgramStatus>,
+    /// What its hooks told last. It ends with the process and with the server: the next one waits for the
+    /// next report.
+    pub hook: Option<HookStatus>,
     pub progress: Option<Progress>,
     pub last_output_at: Option<Timestamp>,
     pub live: LiveRow,
@@ -164,6 +168,24 @@ impl Inner {
         }
     }
 
+    /// Takes in what the hook of the agent told.
+    pub fn hear_hook(&mut self, said: &HookSaid) {
+        if self.end.is_some() {
+            return;
+        }
+        self.hook = HookStatus::after(self.hook.take(), said, Clock::System.now());
+        let does_program_tell = self.program.as_ref().is_some_and(|program| program.state.is_some());
+        // A short turn may be over before anybody looks.
+        if said.meaning == Meaning::Prompt && !does_program_tell {
+            self.works();
+        }
+    }
+
+    /// What was said is over with whoever said it.
+    pub fn forget_said(&mut self) {
+        (self.program, self.hook, self.progress) = (None, None, None);
+    }
+
     /// Takes in what a program says of itself. True when its state may have changed by that.
     pub fn hear(&mut self, event: &TermEvent) -> bool {
         match event {
@@ -174,6 +196,12 @@ impl Inner {
                 if self.program.as_ref().is_some_and(|program| program.state == Some(AgentState::Working)) {
                     self.works();
                 }
+                true
+            }
+            TermEvent::Agent(said) => {
+                let Some(meaning) = Meaning::of_state(&said.state) else { return false };
+                let (tool, input) = (&said.tool_name, &said.tool_input);
+                self.hear_hook(&HookSaid::new(meaning, tool, input, said.interrupted));
                 true
             }
             TermEvent::Progress { state, .. } => {
@@ -226,11 +254,13 @@ pub struct Pane {
 }
 
 /// What only the pump can do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Order {
     Kill {
         grace_ms: u32,
     },
+    /// The hook of the agent told something.
+    Hear(HookSaid),
     /// The end is recorded; the holder may go.
     Collected,
 }
@@ -295,6 +325,7 @@ impl Pane {
             term: parts.term,
             journal: parts.journal,
             program: None,
+            hook: None,
             progress: None,
             last_output_at: parts.last_output_at,
             live,
@@ -528,8 +559,7 @@ impl Pane {
         }
         let change = lock(&self.guest).look(&self.master, self.child_pid, &self.presets);
         if change == Change::Left {
-            // What it said of itself is over with it.
-            (inner.program, inner.progress) = (None, None);
+            inner.forget_said();
         }
         change != Change::Same
     }
@@ -578,9 +608,16 @@ impl Pane {
         let preset = self.preset();
         let screen = inner.term.screen_lines();
         let title = Some(inner.term.title()).filter(|title| !title.is_empty());
-        let evidence =
-            Evidence { program: inner.program.as_ref(), title, progress: inner.progress, screen: &screen };
-        let found = detect::detect(preset.as_deref(), &evidence);
+        let (program, progress) = (inner.program.as_ref(), inner.progress);
+        let evidence = Evidence { program, hook: None, title, progress, screen: &screen };
+        let shown = detect::detect(preset.as_deref(), &evidence);
+        let now = Clock::System.now();
+        let told = inner.hook.take().filter(|told| told.fresh_for_ms(now) > 0);
+        inner.hook = told.and_then(|told| told.against(shown.state));
+        let found = match inner.hook.as_ref() {
+            Some(_) => detect::detect(preset.as_deref(), &Evidence { hook: inner.hook.as_ref(), ..evidence }),
+            None => shown,
+        };
         let activity = activity_word(found.state);
         let detail = if found.message.is_empty() { found.explanation } else { found.message };
         let detail = found.state.is_blocked().then_some(detail);
@@ -591,7 +628,7 @@ impl Pane {
             || inner.live.activity_detail != detail
             || inner.live.title != title;
         if inner.live.activity != activity {
-            inner.live.activity_since = Clock::System.now();
+            inner.live.activity_since = now;
         }
         if found.state == AgentState::Working {
             inner.works();
@@ -612,6 +649,7 @@ impl Pane {
         let screen = inner.term.screen_lines();
         let evidence = Evidence {
             program: inner.program.as_ref(),
+            hook: inner.hook.as_ref(),
             title: Some(inner.term.title()),
             progress: inner.progress,
             screen: &screen,

@@ -106,6 +106,10 @@ impl Pump {
             }
             for order in self.pane.take_orders() {
                 match order {
+                    Order::Hear(said) => {
+                        self.pane.inner().hear_hook(&said);
+                        self.look_due = Some(Instant::now());
+                    }
                     Order::Kill { grace_ms } => drop(self.link.kill(grace_ms).or_log("end a process")),
                     // It goes when it has ended what it was told to; then there is nothing more to hear.
                     Order::Collected => {
@@ -248,7 +252,7 @@ impl Pump {
         if is_urgent {
             self.look_due = Some(now);
         }
-        self.look_due = self.look_due.or(Some(now.max(self.looked_at + LOOK_EVERY)));
+        self.look_by(now.max(self.looked_at + LOOK_EVERY));
         if is_synchronized {
             let since = *self.sync_since.get_or_insert(now);
             self.publish_due = Some(since + SYNC_PATIENCE);
@@ -278,6 +282,7 @@ impl Pump {
                     log(format_args!("{}: the screen was lost and begins anew", self.pane.id))
                 }
                 TermEvent::Status(_)
+                | TermEvent::Agent(_)
                 | TermEvent::Progress { .. }
                 | TermEvent::Title(_)
                 | TermEvent::Cwd(_)
@@ -307,6 +312,10 @@ impl Pump {
             self.looked_at = now;
             let mut inner = self.pane.inner();
             self.pane.look(&mut inner);
+            if let Some(told) = &inner.hook {
+                let left = Duration::from_millis(told.fresh_for_ms(Clock::System.now()));
+                self.look_due = Some(now + left);
+            }
             let news = Command::LiveChanged { terminal: self.pane.id.clone() };
             if inner.has_news && self.inbox.try_send(news).is_err() {
                 // The engine is busy; the state is told a little later.
@@ -321,6 +330,11 @@ impl Pump {
         if self.rest.due.is_some_and(|due| due <= now) {
             self.look_for_rest();
         }
+    }
+
+    /// The state is looked at then, or before.
+    fn look_by(&mut self, due: Instant) {
+        self.look_due = Some(self.look_due.map_or(due, |known| known.min(due)));
     }
 
     /// Tells the engine when the agent came to rest: it may have mail.
@@ -377,9 +391,7 @@ impl Pump {
         let mut inner = self.pane.inner();
         inner.term.end_synchronized();
         inner.end = Some(end);
-        // What a program said of itself is over with it.
-        inner.program = None;
-        inner.progress = None;
+        inner.forget_said();
         if let Some(journal) = &mut inner.journal {
             journal.flush().or_log("keep output");
         }

@@ -5,6 +5,7 @@ use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
 use super::starts::Starts;
 use crate::agent::Presets;
+use crate::agent::hook::HookSaid;
 use crate::base::clock::Clock;
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
@@ -525,6 +526,13 @@ impl Terminals {
         match self.pane(terminal) {
             Some(pane) => pane.push_nudge(line, messages),
             None => drop(self.inbox.try_send(Command::NudgeRefused { messages })),
+        }
+    }
+
+    /// Hands on what the hook of an agent told. Of a terminal that is not taken over yet nothing is known anyway.
+    pub fn hear_hook(&self, terminal: &TerminalId, said: HookSaid) {
+        if let Some(pane) = self.pane(terminal) {
+            pane.order(Order::Hear(said));
         }
     }
 

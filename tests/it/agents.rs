@@ -59,6 +59,7 @@ impl Recording {
     fn evidence(&self) -> Evidence<'_> {
         Evidence {
             program: self.program.as_ref(),
+            hook: None,
             title: self.title.as_deref(),
             progress: self.progress,
             screen: &self.screen,

@@ -25,5 +25,6 @@ mod support;
 mod surface;
 mod terminal;
 mod terminals;
+mod told;
 mod transcripts;
 mod worktrees;

@@ -1,7 +1,8 @@
 //! `orca hook`: from a real pane to `worker-read`, and in silence from everywhere else.
 
-use crate::support::sandbox::{Sandbox, orca};
+use crate::support::sandbox::{Sandbox, orca, signal};
 use crate::support::wait::until;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -108,6 +109,10 @@ fn a_hook_is_silent_whatever_it_is_told_and_starts_no_server() {
     assert!(!sandbox.state().join("server.log").exists());
     sandbox.ask(&["server", "start"]);
     assert_silent(&hook(&sandbox, payload(&sandbox).as_bytes(), &inside));
+    let server = sandbox.server_pid().unwrap();
+    signal(server, Signal::STOP);
+    assert_silent(&hook(&sandbox, payload(&sandbox).as_bytes(), &inside));
+    signal(server, Signal::CONT);
     // Somebody who never ends what they say is not waited for.
     let mut command = sandbox.command(&["hook", "scribe"]);
     command.envs(inside).stdin(Stdio::piped());

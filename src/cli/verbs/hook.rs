@@ -1,8 +1,9 @@
-//! `orca hook <agent>`: an agent's own hook tells which session it leads (contract 9.2).
+//! `orca hook <agent>`: an agent's own hook tells what it does and which session it leads (contract 9.2).
 //!
 //! Silent, quick and never a failure: an agent waits for its hooks, and takes what they print for words to
-//! itself. It starts no server and keeps nothing for a later one; the next prompt says it again.
+//! itself. It starts no server and keeps nothing for a later one; the next event says what is so then.
 
+use crate::base::text::cut_chars;
 use crate::client::ask_running;
 use crate::client::find::Place;
 use crate::config::env::Environment;
@@ -11,6 +12,7 @@ use crate::proto::envelope::{CONTRACT_VERSION, Origin, Request};
 use crate::proto::hook::HookReport;
 use clap::Args;
 use serde::Deserialize;
+use serde_json::Value;
 use std::io::Read as _;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -20,7 +22,10 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// The most that an agent may say, in bytes: its prompt is in it.
 const MAX_SAID: u64 = 4 << 20;
 
-/// Tells the server which session the agent in this pane leads: JSON on standard input, nothing printed.
+/// The most characters of what a tool is given (contract 9.2).
+const MAX_INPUT: usize = 160;
+
+/// Tells the server what the agent in this pane does: JSON on standard input, nothing printed.
 #[derive(Debug, Args)]
 pub struct HookArgs {
     /// The agent's preset.
@@ -28,10 +33,15 @@ pub struct HookArgs {
 }
 
 /// What is read of it; Claude Code and Codex say it with the same words.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct Said {
-    session_id: String,
-    transcript_path: String,
+    session_id: Option<String>,
+    transcript_path: Option<String>,
+    hook_event_name: String,
+    tool_name: Option<String>,
+    tool_input: Value,
+    is_interrupt: Option<bool>,
 }
 
 /// Runs `orca hook`. The exit code is 0.
@@ -54,8 +64,16 @@ fn tell(args: HookArgs, environment: &Environment) -> Option<()> {
     // Read in any case: an agent may take a broken pipe for a failure.
     std::io::stdin().lock().take(MAX_SAID).read_to_end(&mut said).ok()?;
     environment.terminal_handle.as_ref()?;
-    let Said { session_id, transcript_path } = serde_json::from_slice(&said).ok()?;
-    let report = HookReport { agent: args.agent, session_id, transcript_path };
+    let said: Said = serde_json::from_slice(&said).ok()?;
+    let report = HookReport {
+        agent: args.agent,
+        event: said.hook_event_name,
+        tool_name: said.tool_name.unwrap_or_default(),
+        tool_input: cut_chars(&shown_input(&said.tool_input), MAX_INPUT),
+        is_interrupted: said.is_interrupt.unwrap_or_default(),
+        session_id: said.session_id.unwrap_or_default(),
+        transcript_path: said.transcript_path.unwrap_or_default(),
+    };
     let request = Request {
         id: String::from("hook"),
         method: HookReport::METHOD.to_owned(),
@@ -71,4 +89,30 @@ fn tell(args: HookArgs, environment: &Environment) -> Option<()> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     ask_running(&Place::of(environment), request, PATIENCE).ok().map(drop)
+}
+
+/// What a tool is given, as a person would name it: the command, the file, the address; else all of it.
+fn shown_input(input: &Value) -> String {
+    let named = ["command", "file_path", "path", "url"].iter().find_map(|name| input.get(name)?.as_str());
+    match (named, input) {
+        (Some(named), _) => named.to_owned(),
+        (None, Value::Null) => String::new(),
+        (None, other) => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_input;
+
+    #[test]
+    fn what_a_tool_is_given_is_named_briefly() {
+        let check = |input: &str, expected: &str| {
+            assert_eq!(shown_input(&serde_json::from_str(input).unwrap()), expected, "{input}");
+        };
+        check(r#"{"command":"touch x","description":"Make x"}"#, "touch x");
+        check(r#"{"content":"…","file_path":"/a b"}"#, "/a b");
+        check(r#"{"query":7}"#, r#"{"query":7}"#);
+        check("null", "");
+    }
 }

@@ -104,17 +104,22 @@ pub fn show(cx: &mut Cx<'_>, call: TerminalShow) -> Result<Answer, OpError> {
 
 /// Whether an agent waits for a person. None: nothing shows what it does.
 fn agent_wait(live: &LiveFacts) -> Option<Option<AgentWait>> {
-    let source = match live.source.as_str() {
-        "program" => "hook",
-        "title" | "progress" => "title",
-        "screen" => "prompt-text",
-        _ => return None,
-    };
+    let source = wait_source(live)?;
     Some((live.activity == "blocked").then(|| AgentWait {
         source: source.to_owned(),
         reason: live.activity_detail.clone(),
         since: Some(live.activity_since),
     }))
+}
+
+/// The word of the contract for what an agent's state is known from; None where nothing shows it.
+pub fn wait_source(live: &LiveFacts) -> Option<&'static str> {
+    match live.source.as_str() {
+        "program" | "hook" => Some("hook"),
+        "title" | "progress" => Some("title"),
+        "screen" => Some("prompt-text"),
+        _ => None,
+    }
 }
 
 /// `terminal read`.

@@ -9,6 +9,7 @@ use crate::ops::caller;
 use crate::ops::cx::{Answer, Cx};
 use crate::ops::dispatch;
 use crate::ops::error::{OpError, invalid, refuse};
+use crate::ops::terminal::read::wait_source;
 use crate::ops::{reply, view};
 use crate::proto::row::{DispatchRow, ResourceRow, TerminalRow};
 use crate::proto::worker::{
@@ -32,11 +33,10 @@ pub fn show(cx: &mut Cx<'_>, call: WorkerShow) -> Result<Answer, OpError> {
         },
     };
     let refused_reports = refused_reports(cx, &seen.dispatch)?;
-    let agent_wait = seen
-        .live
-        .as_ref()
-        .filter(|live| live.activity == "blocked")
-        .map(|live| AgentWait { source: String::from("prompt-text"), reason: live.activity_detail.clone() });
+    let agent_wait = seen.live.as_ref().filter(|live| live.activity == "blocked").and_then(|live| {
+        let source = wait_source(live)?.to_owned();
+        Some(AgentWait { source, reason: live.activity_detail.clone() })
+    });
     reply(&Shown {
         dispatch: DispatchRow::from(&seen.dispatch),
         worker,

@@ -378,6 +378,7 @@ impl World {
             agent: agent.to_owned(),
             session_id: session.to_owned(),
             transcript_path: path.to_string_lossy().into_owned(),
+            ..HookReport::default()
         };
         let request = Request {
             id: String::from("hook"),

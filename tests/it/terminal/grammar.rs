@@ -305,6 +305,7 @@ fn string() -> impl Strategy<Value = Vec<u8>> {
         "]133;D;1",
         "]7501;?",
         "]7501;state=idle:app=x",
+        "]9999;{\"state\":\"done\"}",
         "]66;s=2;big",
         "]777;notify;a;b",
         "]99;i=1;x",

@@ -250,7 +250,10 @@ pub fn terminal_lost(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
     terminal.life = TerminalLife::Lost;
     cx.tx.put(&terminal)?;
     cx.emit(fact(EventKind::TerminalEnded, "gone; nobody saw how it ended", &terminal))?;
-    lose_active(cx, &terminal, "the terminal is gone (did the machine restart?)")
+    match &terminal.closed_by {
+        Some(by) => lose_active(cx, &terminal, &format!("its terminal was closed by {by}")),
+        None => lose_active(cx, &terminal, "the terminal is gone (did the machine restart?)"),
+    }
 }
 
 fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {

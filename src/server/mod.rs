@@ -14,6 +14,7 @@ mod conn;
 mod effects;
 mod engine;
 pub mod fault;
+mod found;
 mod guest;
 mod history;
 mod host;
@@ -34,6 +35,7 @@ mod waits;
 mod world;
 mod writer;
 
+use crate::base::lock;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::config::env::Environment;
@@ -58,6 +60,8 @@ use tokio::task::JoinSet;
 
 /// How long clients may take to hear the last of a server that ends.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long a stop that is under way may take when the server has to go.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 /// How often the server makes sure that it can be found.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -88,7 +92,7 @@ fn serve(
     uid: u32,
     is_detached: bool,
 ) -> Result<(), ErrorBody> {
-    let Booted { lock, listener, store, store_file } = booted;
+    let Booted { lock, said, listener, store, store_file } = booted;
     let config = rules::read_config(environment);
     let rules = rules::resolve(dir, environment, &config);
     // One thread: each hop to another costs a key its echo. What blocks has threads of its own.
@@ -118,7 +122,12 @@ fn serve(
     let spool = Spool::new(spools, uid, runtime_id.clone(), inbox.clone(), runtime.handle().clone());
     let kept = Arc::clone(&spool);
     let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects, kept);
-    let open = engine.recover()?;
+    let open = engine.recover(said.stopped_at)?;
+    if said.stopped_at.is_some() {
+        // It is in the database from here on.
+        lock::tell(&lock, lock::Said { stopped_at: None, ..said }).or_log("forget a stop that is noted");
+    }
+    engine.take_in_found()?;
     engine.reconnect(&inbox)?;
     keep_copy(&engine, dir);
     let (ended, engine_ended) = oneshot::channel();
@@ -141,9 +150,13 @@ fn serve(
     let typing = Arc::clone(&terminals);
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
-    let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock, store_file }));
+    let stand = Stand { dir, lock: &lock, store_file };
+    let end = runtime.block_on(accept(Arc::clone(&host), listener, engine_ended, stand));
     log(format_args!("the server ends: {end:?}"));
     typing.finish_typing(terminals::KILL_GRACE);
+    if let Some(at) = host.unrecorded_stop() {
+        lock::note_stop(&lock, at).or_log("note for the next server that terminals were ended");
+    }
     if boot::is_in_place(dir, &lock) {
         std::fs::remove_file(dir.socket()).or_log("remove the socket");
     }
@@ -236,8 +249,11 @@ async fn accept(
         }
     };
     drop(listener);
+    let stopped = tokio::time::timeout(STOP_PATIENCE, host.finish_stop()).await;
     let closed = match ended {
         Some(Ended::Stopped | Ended::Displaced) => Closing::ForGood,
+        // What was asked for is done, whatever the disk said of it.
+        _ if matches!(stopped, Ok(true)) => Closing::ForGood,
         Some(Ended::Restarting | Ended::Failed) | None => Closing::ForTheNext,
     };
     // Every client holds a receiver; with none left nobody needs to know.

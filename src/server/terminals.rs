@@ -5,7 +5,7 @@ use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump, keep_journal};
 use super::starts::Starts;
 use crate::agent::Presets;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
@@ -302,6 +302,17 @@ impl Terminals {
         names.filter_map(|name| TerminalId::parse(name).ok()).collect()
     }
 
+    /// Whether something of a terminal is there still: its holder, or a process that outlived that.
+    pub fn may_run(&self, terminal: &TerminalId) -> bool {
+        self.is_held(terminal) || self.left_session(terminal).is_some()
+    }
+
+    /// Whether nothing of a terminal is there any more, and it was still running at `at` as far as is known.
+    pub fn has_ended_since(&self, terminal: &TerminalId, at: Timestamp) -> bool {
+        let ended = link::recorded_end(&self.folder(terminal));
+        !self.may_run(terminal) && ended.is_none_or(|end| end.at >= at)
+    }
+
     /// Lets the holder go of a terminal whose end is recorded: an earlier server died before it said so.
     pub fn let_go_of_ended(&self, terminal: &Terminal) {
         let socket = self.dir.holder_socket(terminal.id.as_str());
@@ -438,7 +449,13 @@ impl Terminals {
             }
             // Until their ends are recorded and their holders gone: no process of ours stays behind.
             for pane in held {
-                pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
+                // An engine that the disk ended records nothing, so nobody else lets the holder go.
+                let is_left = |end: &Option<ChildEnd>| end.is_some() && self.inbox.is_closed();
+                pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go || is_left(&inner.end));
+                if !pane.inner().is_let_go && is_left(&pane.inner().end) {
+                    pane.order(Order::Collected);
+                    pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
+                }
             }
         });
         ended.await.or_log("wait for processes to end");

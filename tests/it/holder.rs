@@ -16,6 +16,7 @@ fn orca() -> &'static Path {
 
 fn spec(dir: &Path, script: &str) -> LaunchSpec {
     LaunchSpec {
+        agent: None,
         terminal: String::from("term_1"),
         incarnation: String::from("inc_1"),
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),

@@ -251,6 +251,10 @@ impl Engine {
                 let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
                 self.stopping = Some((ended, Some(reply)));
             }
+            Command::CopyKept { aside } => {
+                let store = self.terminals.state_dir().store();
+                self.note(batch, "tell of a copy", |cx| advance::copy_kept(cx, &store, &aside));
+            }
             Command::Displaced => self.stopping = Some((Ended::Displaced, None)),
         }
     }

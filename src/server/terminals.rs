@@ -263,7 +263,7 @@ impl Terminals {
         let looking = move || {
             let command = loop {
                 if let Some(child_pid) = self.left_session(&terminal.id) {
-                    holder::end_session(child_pid, KILL_GRACE);
+                    holder::end_left(&self.folder(&terminal.id), child_pid, KILL_GRACE);
                 }
                 match self.recover(&terminal) {
                     Recovered::Live => break Command::LiveChanged { terminal: terminal.id.clone() },
@@ -439,7 +439,7 @@ impl Terminals {
             held.iter().map(|pane| &pane.id).chain(&unheard).for_each(|id| link::resume(&self.folder(id)));
             for id in unheard {
                 if let Some(child_pid) = self.session(&id) {
-                    holder::end_session(child_pid, KILL_GRACE);
+                    holder::end_left(&self.folder(&id), child_pid, KILL_GRACE);
                 }
                 let began = Instant::now();
                 while self.is_unheard(&id) && began.elapsed() < KILL_PATIENCE {

@@ -15,8 +15,12 @@ pub mod rows;
 mod tables;
 pub mod tx;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use tx::Tx;
+
+/// The singleton that tells a store, and its copies, from every other one.
+const STORE_ID: &str = "store";
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
@@ -164,7 +168,22 @@ impl Store {
         let mut tx = self.write()?;
         tx.make_tables()?;
         migrate::run(&mut tx)?;
+        if tx.meta::<String>(STORE_ID)?.is_none() {
+            tx.set_meta(STORE_ID, &uuid::Uuid::new_v4().simple().to_string())?;
+        }
         tx.commit_durable()
+    }
+
+    /// Reads everything once: damage that an opening did not meet is met here. `path` is where this store is.
+    pub fn check(&self, path: &Path) -> Result<(), StoreError> {
+        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| copy::read_all(&self.read()?)));
+        let detail = match looked {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => String::from("its pages contradict each other"),
+        };
+        let (copy, path) = (existing(&last_good(path)), path.to_owned());
+        Err(StoreError::Damaged { path, copy, is_gone: false, detail })
     }
 
     /// Begins a command's own transaction. Dropped without a commit, it leaves nothing behind.

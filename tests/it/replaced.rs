@@ -14,10 +14,13 @@ fn pid_of(sandbox: &Sandbox, terminal: &str) -> u32 {
 /// Waits for a copy that holds so many Runs.
 fn wait_for_copy(sandbox: &Sandbox, n_runs: usize) {
     let copy = sandbox.state().join("orca.redb.last-good");
-    let n_kept = || Store::open(&copy).and_then(|store| Ok(store.read()?.all::<Run>(9)?.len()));
-    // A file that is not there would be made.
-    let is_kept = || copy.exists() && n_kept().is_ok_and(|n_kept| n_kept == n_runs);
-    until(|| is_kept().then_some(()), || sandbox.log());
+    let looked_at = sandbox.scratch().join("looked-at.redb");
+    let n_kept = || {
+        // Not the file itself: its server waits for whoever has it open.
+        std::fs::copy(&copy, &looked_at).ok()?;
+        Some(Store::open(&looked_at).ok()?.read().ok()?.all::<Run>(99).ok()?.len())
+    };
+    until(|| (n_kept() == Some(n_runs)).then_some(()), || sandbox.log());
 }
 
 fn mail(sandbox: &Sandbox) -> Value {
@@ -86,4 +89,56 @@ fn a_worker_that_the_copy_does_not_know_is_nobodys_attempt_and_its_report_is_ref
     }
     assert_eq!(sandbox.ask(&["server", "stop", "--force"])["nEnded"], 1);
     assert!(!is_running(pid));
+}
+
+#[test]
+fn an_empty_database_in_its_place_does_not_cost_the_good_copy() {
+    let sandbox = Sandbox::new();
+    sandbox.ask(&["orchestration", "run-create", "--objective", "kept"]);
+    sandbox.ask(&["server", "restart"]);
+    wait_for_copy(&sandbox, 1);
+    sandbox.ask(&["server", "stop", "--force"]);
+    let (state, empty) = (sandbox.state(), sandbox.scratch().join("empty.redb"));
+    drop(Store::open(&empty).unwrap());
+    std::fs::copy(&empty, state.join("orca.redb")).unwrap();
+    sandbox.ask(&["server", "start"]);
+    wait_for_copy(&sandbox, 0);
+    until(|| (mail(&sandbox) != serde_json::json!([])).then_some(()), || sandbox.log());
+    let told = mail(&sandbox)[0]["body"].as_str().unwrap().to_owned();
+    // What was told does it, while a server runs.
+    let step = told.lines().find(|line| line.contains("cp -p")).unwrap().trim();
+    let folder = super::support::sandbox::orca().parent().unwrap().display();
+    let output = sandbox.shell_command(&format!("PATH={folder}:$PATH; {step}")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let runs = sandbox.ask(&["orchestration", "run-list"])["runs"].clone();
+    assert_eq!(runs[0]["objective"], "kept", "{runs}");
+}
+
+#[test]
+fn a_database_that_was_scrambled_under_its_server_is_called_damaged_at_the_first_start() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    for n in 0..20 {
+        sandbox.ask(&["orchestration", "run-create", "--objective", &format!("{n}")]);
+    }
+    sandbox.kill_server();
+    sandbox.ask(&["server", "start"]);
+    wait_for_copy(&sandbox, 20);
+    let path = sandbox.state().join("orca.redb");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let mut noise = 7_u32;
+    for byte in bytes.iter_mut().skip(2 * 4_096).take(30 * 4_096) {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        *byte = noise.to_be_bytes()[0];
+    }
+    // In place: the server goes on with the same file.
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &bytes, 0).unwrap();
+    let answer = sandbox.envelope(&["server", "restart"]);
+    assert_eq!(answer["error"]["code"], "store_damaged", "{answer}\n{}", sandbox.log());
+    assert!(answer["error"]["data"]["nextSteps"][0].as_str().unwrap().contains("last-good"), "{answer}");
+    let status = sandbox.ask(&["status"]);
+    assert_eq!(status["startFailure"]["code"], "store_damaged", "{status}");
+    let pid = sandbox.ask(&["server", "stop", "--force"])["nEnded"].clone();
+    assert_eq!(pid, 1, "{terminal} is ended without its database");
 }

@@ -220,8 +220,8 @@ mod tests {
         add_run(&store, 2);
         assert_eq!(keep(&store.read().unwrap(), &path).unwrap(), None, "it was an older state of the same");
         let n_runs = |path: &Path| {
-            let tx = Store::open(path).unwrap().read().unwrap();
-            tx.all::<Run>(9).unwrap().len()
+            let store = Store::open(path).unwrap();
+            store.read().unwrap().all::<Run>(9).unwrap().len()
         };
         let later = keep(&early, &path).unwrap().expect("the other one had more");
         assert_eq!((n_runs(&later), n_runs(&last_good(&path))), (2, 1));

@@ -303,6 +303,22 @@ mod tests {
     }
 
     #[test]
+    fn damage_that_the_opening_did_not_meet_is_found_by_a_check() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        good(&path);
+        // Nothing in memory hides what is on the disk.
+        let store = Store { database: redb::Builder::new().set_cache_size(0).create(&path).unwrap() };
+        store.check(&path).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.iter_mut().skip(2 * 4_096).for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(store.check(&path), Err(StoreError::Damaged { copy: Some(_), is_gone: false, .. })));
+        // Closing it would write to it.
+        std::mem::forget(store);
+    }
+
+    #[test]
     fn the_file_is_private() {
         use std::os::unix::fs::PermissionsExt as _;
         let dir = tempfile::tempdir().unwrap();

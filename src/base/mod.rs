@@ -7,6 +7,7 @@ pub mod code;
 pub mod grid;
 pub mod id;
 pub mod input;
+pub mod lock;
 pub mod near;
 pub mod path;
 pub mod private;

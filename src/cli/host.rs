@@ -4,8 +4,10 @@ use super::out::Out;
 use super::tone::warning;
 use super::transport::Transport;
 use super::verbs::{fail_local, print_failure};
+use crate::base::clock::Clock;
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
+use crate::base::lock;
 use crate::base::text::{self, counted};
 use crate::client::Client;
 use crate::client::find;
@@ -26,6 +28,8 @@ use std::time::{Duration, Instant};
 
 /// How long a server may take to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The same of one that broke off while it was asked to.
+const LATE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// The commands.
 #[derive(Debug, Subcommand)]
@@ -246,7 +250,7 @@ impl Desk<'_> {
         if !self.client.is_running() && !has_holders {
             let state_dir = self.client.place().dir.root().display().to_string();
             let text = format!("no server runs in {state_dir}");
-            let nothing = Stopping { pid: None, n_ended: 0, n_kept: 0 };
+            let nothing = Stopping { pid: None, n_ended: 0, n_kept: 0, warnings: Vec::new() };
             return self.out.local(self.is_json, &nothing, |_| format!("{text}\n"));
         }
         let wish = |force| ServerStop { keep_terminals: false, force };
@@ -258,27 +262,48 @@ impl Desk<'_> {
         }
         match answer {
             Ok((response, stopping)) => {
-                if let Err(error) = self.wait_for_end() {
+                if let Err(error) = self.wait_for_end(PATIENCE) {
                     return fail_local(error, self.is_json, &mut self.out);
                 }
+                stopping.warnings.iter().for_each(|told| self.out.talk(&warning(&text::one_line(told))));
                 let pid = stopping.pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
                 let text = format!("the server{pid} ended, and {}", terminals(&stopping));
                 self.print(&response, &text)
             }
-            Err(response) if force && is_store_failure(&response) => self.end_without_server(&response),
+            Err(response) if force && is_store_failure(&response) => {
+                self.end_without_server(&response, "no server can start", PATIENCE)
+            }
+            // What was asked for may have come true all the same: somebody else asked for it too.
+            Err(response) if force && is_unavailable(&response) => {
+                self.end_without_server(&response, "the server ended meanwhile", LATE_PATIENCE)
+            }
             Err(response) => print_failure(&response, self.is_json, &mut self.out),
         }
     }
 
-    /// Ends what runs in terminals while no server can start, because its database cannot be used. The next
-    /// one finds out what became of them.
-    fn end_without_server(&mut self, response: &Response) -> u8 {
-        if self.wait_for_end().is_err() {
+    /// Ends what runs in terminals while no server runs, for the reason `why`. The next one finds out what
+    /// became of them, and that it was a stop.
+    fn end_without_server(&mut self, response: &Response, why: &str, patience: Duration) -> u8 {
+        if self.wait_for_end(patience).is_err() {
             return print_failure(response, self.is_json, &mut self.out);
         }
-        let ended = link::end_all(&self.client.place().dir.holders());
-        let stopping = Stopping { pid: None, n_ended: ended, n_kept: 0 };
-        let text = format!("no server can start; {} ended", counted(ended, "terminal"));
+        let Some(lock) = find::take(self.client.place()) else {
+            return print_failure(response, self.is_json, &mut self.out);
+        };
+        let began_at = Clock::System.now();
+        let n_ended = link::end_all(&self.client.place().dir.holders());
+        let mut warnings = Vec::new();
+        if n_ended > 0
+            && let Err(error) = lock::note_stop(&lock, began_at)
+        {
+            warnings.push(format!("The next start will not know that this stop ended them: {error}."));
+        }
+        warnings.iter().for_each(|told| self.out.talk(&warning(told)));
+        let text = match n_ended {
+            0 => format!("{why}; no terminal is left"),
+            n => format!("{why}; {} ended", counted(n, "terminal")),
+        };
+        let stopping = Stopping { pid: None, n_ended, n_kept: 0, warnings };
         self.out.local(self.is_json, &stopping, |_| format!("{text}\n"))
     }
 
@@ -319,7 +344,7 @@ impl Desk<'_> {
                 Err(response) if is_unavailable(&response) => {}
                 Err(response) => return print_failure(&response, self.is_json, &mut self.out),
             }
-            if let Err(error) = self.wait_for_end() {
+            if let Err(error) = self.wait_for_end(PATIENCE) {
                 return fail_local(error, self.is_json, &mut self.out);
             }
         }
@@ -330,11 +355,11 @@ impl Desk<'_> {
     }
 
     /// Waits until the old server has let go of the state directory.
-    fn wait_for_end(&mut self) -> Result<(), ErrorBody> {
+    fn wait_for_end(&mut self, patience: Duration) -> Result<(), ErrorBody> {
         self.client.disconnect();
         let began = Instant::now();
         while find::is_locked(self.client.place()) {
-            if began.elapsed() > PATIENCE {
+            if began.elapsed() > patience {
                 let log = self.client.place().dir.log();
                 let message = String::from("The server was asked to end and has not ended yet.");
                 let error = ErrorBody::new(ErrorCode::RuntimeError, message);

@@ -5,6 +5,7 @@
 
 use super::wire::Connection;
 use crate::base::code::ErrorCode;
+use crate::base::lock;
 use crate::base::path::{StateDir, make_private_dir};
 use crate::config::env::Environment;
 use crate::proto::error::ErrorBody;
@@ -67,8 +68,15 @@ pub fn is_locked(place: &Place) -> bool {
 
 /// The process that holds the state directory, as it says itself.
 pub fn holder(place: &Place) -> Option<u32> {
-    let said = std::fs::read_to_string(place.dir.lock()).ok().filter(|_| is_locked(place))?;
-    said.trim().parse().ok()
+    lock::read(&place.dir.lock()).pid.filter(|_| is_locked(place))
+}
+
+/// Takes the state directory where no server has it, so that none starts meanwhile; the file is open for
+/// appending. None: a server has it.
+pub fn take(place: &Place) -> Option<File> {
+    let lock = std::fs::OpenOptions::new().append(true).open(place.dir.lock()).ok()?;
+    rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).ok()?;
+    Some(lock)
 }
 
 /// Adds what to do about the process that holds the state directory and says nothing: wake it where

@@ -45,6 +45,8 @@ words! {
         GateCreated = "gate.created",
         GateResolved = "gate.resolved",
         TerminalStarted = "terminal.started",
+        /// It runs, and the rows knew nothing of it or took it for ended.
+        TerminalFound = "terminal.found",
         TerminalEnded = "terminal.ended",
         TerminalClosed = "terminal.closed",
         TerminalTakenOver = "terminal.taken_over",

@@ -18,6 +18,7 @@ use crate::model::resource::{Ownership, ReleaseState};
 use crate::model::terminal::{ProcessEnd, Terminal, TerminalLife};
 use crate::model::worker::{PromptDelivery, Stage, Worker, WorkerState};
 use serde_json::json;
+use std::path::Path;
 
 /// How long the prompt of a handoff waits for an agent that says not that it takes text.
 const READY_MS: u64 = 60_000;
@@ -250,7 +251,10 @@ pub fn terminal_lost(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
     terminal.life = TerminalLife::Lost;
     cx.tx.put(&terminal)?;
     cx.emit(fact(EventKind::TerminalEnded, "gone; nobody saw how it ended", &terminal))?;
-    lose_active(cx, &terminal, "the terminal is gone (did the machine restart?)")
+    match &terminal.closed_by {
+        Some(by) => lose_active(cx, &terminal, &format!("its terminal was closed by {by}")),
+        None => lose_active(cx, &terminal, "the terminal is gone (did the machine restart?)"),
+    }
 }
 
 fn lose_active(cx: &mut Cx<'_>, terminal: &Terminal, reason: &str) -> Result<(), OpError> {
@@ -367,6 +371,18 @@ pub fn user_typed(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
         }
     }
     Ok(())
+}
+
+/// The last good copy was not of the database at `store`, or had more of it, and is called `aside` now.
+pub fn copy_kept(cx: &mut Cx<'_>, store: &Path, aside: &Path) -> Result<(), OpError> {
+    let quote = |path: &Path| text::shell_quote(&path.display().to_string());
+    let (file, before, next) = (quote(store), store.with_extension("before"), store.with_extension("next"));
+    let (kept, before, next) = (quote(aside), quote(&before), quote(&next));
+    let body = format!(
+        "The database that runs now is another one than that of the last good copy, or an older state of it. Nothing was overwritten: the copy is kept as {kept}\nIf that is what you want to go on with (terminals run on):\n  cp -p {kept} {next} && mv {file} {before} && mv {next} {file} && sleep 2 && orca server start"
+    );
+    let subject = String::from("The last good copy of another database is kept");
+    mail::post(cx, NewMessage::for_person(subject, body)).map(drop)
 }
 
 /// A server starts: the effects without an outcome, to be done again, oldest first. Nothing is decided

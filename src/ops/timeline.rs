@@ -67,6 +67,7 @@ fn word(kind: EventKind, attempt: Option<&Dispatch>) -> Option<&'static str> {
         EventKind::SetupBegun => "setup",
         EventKind::SetupEnded => "setup ended",
         EventKind::TerminalStarted => "terminal started",
+        EventKind::TerminalFound => "terminal found running",
         EventKind::TerminalEnded => "process ended",
         EventKind::TerminalClosed => "terminal closed",
         EventKind::TerminalTakenOver => "taken over",

@@ -158,6 +158,9 @@ pub struct Stopping {
     pub n_ended: usize,
     /// Terminals that go on without it.
     pub n_kept: usize,
+    /// What did not go as it should, in sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 call!(StatusGet, "status.get", Read, Status);

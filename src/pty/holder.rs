@@ -15,7 +15,7 @@ mod child;
 mod kill;
 mod serve;
 
-pub use kill::{end_session, is_session_of};
+pub use kill::{end_left, is_session_of};
 
 use super::PtyError;
 use super::files::write_private;

@@ -5,7 +5,7 @@
 
 use super::PtyError;
 use super::holder::ExitRecord;
-use super::wire::{self, ChildEnd, Hello, Message};
+use super::wire::{self, ChildEnd, Hello, LaunchSpec, Message};
 use crate::base::report::OrLog as _;
 use crate::base::size::TermSize;
 use rustix::fs::FlockOperation;
@@ -286,6 +286,11 @@ pub fn recorded_failure(dir: &Path) -> Option<String> {
 
 fn exit_record(dir: &Path) -> Option<ExitRecord> {
     serde_json::from_slice(&std::fs::read(dir.join("exit.json")).ok()?).ok()
+}
+
+/// What the terminal whose folder this is was started with; None where that is not written there.
+pub fn recorded_launch(dir: &Path) -> Option<LaunchSpec> {
+    serde_json::from_slice(&std::fs::read(dir.join("launch.json")).ok()?).ok()
 }
 
 /// Who holds or held the terminal whose folder this is; None where no child ever ran.

@@ -18,6 +18,9 @@ pub struct LaunchSpec {
     pub unset_env: Vec<String>,
     pub cwd: PathBuf,
     pub size: TermSize,
+    /// The preset that runs in it, where one does; also for a server whose database does not know it.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// Where the holder listens.
     pub socket: PathBuf,
     /// The terminal's folder: `holder.json` and `exit.json` go there.

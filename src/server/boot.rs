@@ -5,6 +5,7 @@
 //! output to whoever started it.
 
 use crate::base::code::ErrorCode;
+use crate::base::lock;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log, log_to_stderr};
 use crate::ops::error::store_body;
@@ -26,6 +27,8 @@ const MAX_LOG: u64 = 4 << 20;
 pub struct Booted {
     /// Held for as long as the server lives.
     pub lock: File,
+    /// What the lock says now.
+    pub said: lock::Said,
     pub listener: UnixListener,
     pub store: Store,
     pub store_file: FileId,
@@ -78,9 +81,11 @@ pub fn boot(dir: &StateDir, uid: u32, is_detached: bool) -> Result<Booted, NotSt
     let store = Store::open(&dir.store()).map_err(|error| NotStarted::Failed(store_body(&error)))?;
     let store_file = std::fs::metadata(dir.store()).map_err(|error| unwritable(&error))?;
     let listener = listen(dir).map_err(|error| unwritable(&error))?;
-    tell_pid(&lock).or_log("write the process id into the lock");
+    // Whoever finds this server silent reads its process id where it holds the lock.
+    let said = lock::Said { pid: Some(std::process::id()), ..lock::read(&dir.lock()) };
+    lock::tell(&lock, said).or_log("write the process id into the lock");
     drop(std::fs::remove_file(dir.start_failure())); // usually there is none
-    Ok(Booted { lock, listener, store, store_file: FileId::of(&store_file) })
+    Ok(Booted { lock, said, listener, store, store_file: FileId::of(&store_file) })
 }
 
 /// Leaves the starter's session, folder and terminal, and writes to the log from here on.
@@ -109,12 +114,6 @@ pub fn is_same_file(path: &std::path::Path, file: FileId) -> bool {
         Ok(there) => FileId::of(&there) == file,
         Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
-}
-
-/// Whoever finds this server silent reads its process id where it holds the lock.
-fn tell_pid(mut lock: &File) -> std::io::Result<()> {
-    lock.set_len(0)?;
-    writeln!(lock, "{}", std::process::id())
 }
 
 /// The lock is ours, so whatever lies at the socket's place is left over from a dead server.

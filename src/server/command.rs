@@ -9,6 +9,7 @@ use crate::proto::error::ErrorBody;
 use crate::proto::server::ServerStop;
 use crate::pty::wire::ChildEnd;
 use serde_json::Value;
+use std::path::PathBuf;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many commands may wait for the engine; a full channel slows whoever sends.
@@ -86,6 +87,10 @@ pub enum Command {
     Stop {
         stop: ServerStop,
         reply: Reply,
+    },
+    /// The last good copy was of another database, or had more; it has this name now.
+    CopyKept {
+        aside: PathBuf,
     },
     /// The state directory is not there any more.
     Displaced,

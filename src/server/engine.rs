@@ -21,8 +21,8 @@ use super::spool::{Found, Refused, Spool, Unreadable};
 use super::terminals::{Recovered, Terminals};
 use super::waits::{self, Waiting, Waits};
 use super::world::LiveWorld;
-use crate::base::clock::Clock;
-use crate::base::id::{IdSource, SystemIds};
+use crate::base::clock::{Clock, Timestamp};
+use crate::base::id::{IdSource, SystemIds, TerminalId};
 use crate::base::report::{OrLog as _, log};
 use crate::model::dispatch::Dispatch;
 use crate::model::effect::{Effect, OpenEffect};
@@ -32,7 +32,8 @@ use crate::ops::cx::{Act, Answer, CallerFacts, Cx, Rules, Wake};
 use crate::ops::error::{OpError, store_body};
 use crate::ops::invariants;
 use crate::ops::mail::spooled;
-use crate::ops::terminal::close;
+use crate::ops::terminal::found::take_in;
+use crate::ops::terminal::{close, is_alive};
 use crate::proto::error::ErrorBody;
 use crate::proto::event::Change;
 use crate::proto::hook::HookReport;
@@ -118,11 +119,16 @@ impl Engine {
     }
 
     /// The first transaction of a server: says that it runs and brings the effects that a crash left
-    /// open. They are begun by [`Engine::run`].
-    pub fn recover(&mut self) -> Result<Vec<OpenEffect>, ErrorBody> {
+    /// open. They are begun by [`Engine::run`]. What ended since `stopped_at` is the doing of a stop.
+    pub fn recover(&mut self, stopped_at: Option<Timestamp>) -> Result<Vec<OpenEffect>, ErrorBody> {
         let mut batch = Batch::default();
-        let open =
-            self.transact(&mut batch, CallerFacts::default(), |cx| advance::recover(cx).map(Keep::Commit))?;
+        let terminals = Arc::clone(&self.terminals);
+        let open = self.transact(&mut batch, CallerFacts::default(), |cx| {
+            if let Some(at) = stopped_at {
+                close::all_by_stop(cx, |id| terminals.has_ended_since(id, at))?;
+            }
+            advance::recover(cx).map(Keep::Commit)
+        })?;
         // Nobody is attached yet, so there is nobody to tell.
         batch.commit(&self.store).map_err(|refused| store_body(&refused.error))?;
         self.settle_due = Instant::now().checked_add(SETTLE_AFTER);
@@ -239,12 +245,16 @@ impl Engine {
             Command::Attach(subscriber) => batch.attached.push(subscriber),
             Command::Resync { subscriber } => batch.resyncs.push(subscriber),
             Command::EndAll { reply } => {
-                self.note(batch, "note that everything is to end", close::all_by_stop);
+                self.note(batch, "note that everything is to end", |cx| close::all_by_stop(cx, |_| true));
                 batch.replies.push((reply, Ok(Value::Null)));
             }
             Command::Stop { stop, reply } => {
                 let ended = if stop.keep_terminals { Ended::Restarting } else { Ended::Stopped };
                 self.stopping = Some((ended, Some(reply)));
+            }
+            Command::CopyKept { aside } => {
+                let store = self.terminals.state_dir().store();
+                self.note(batch, "tell of a copy", |cx| advance::copy_kept(cx, &store, &aside));
             }
             Command::Displaced => self.stopping = Some((Ended::Displaced, None)),
         }
@@ -552,6 +562,25 @@ impl Engine {
         let made_in_it = tx.list::<Dispatch>("terminal", id, usize::MAX)?;
         let proofs = made_in_it.into_iter().map(|dispatch| dispatch.proof).collect();
         Ok(Some(Subject { row, proofs }))
+    }
+
+    /// Takes in the terminals that run and that the rows do not know, or take for lost: this database is not
+    /// the one that they were started under, or an older state of it.
+    pub fn take_in_found(&mut self) -> Result<(), ErrorBody> {
+        let tx = self.store.read().map_err(OpError::from)?;
+        let is_unknown = |id: &TerminalId| {
+            let known = tx.get::<Terminal>(id.as_str()).or_log("look up a terminal that runs").flatten();
+            known.is_none_or(|known| !is_alive(&known) && known.end.is_none())
+        };
+        let found = super::found::look(&self.terminals, is_unknown);
+        drop(tx);
+        if found.is_empty() {
+            return Ok(());
+        }
+        let mut batch = Batch::default();
+        self.transact(&mut batch, CallerFacts::default(), |cx| take_in(cx, found).map(Keep::Commit))?;
+        batch.commit(&self.store).map_err(|refused| store_body(&refused.error))?;
+        Ok(())
     }
 
     /// Takes over the terminals that an earlier server left. What became of the others is told to this

@@ -3,7 +3,9 @@
 use super::command::{Command, Inbox};
 use super::spool::Spool;
 use super::terminals::Terminals;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::code::ErrorCode;
+use crate::base::report::log;
 use crate::base::text::counted;
 use crate::proto::error::ErrorBody;
 use crate::proto::server::{App, Graph, HostCall, Runtime, ServerStop, Status, Stopping, Target};
@@ -25,6 +27,16 @@ pub struct Host {
     pub uid: u32,
     n_screens: AtomicUsize,
     next_subscriber: AtomicU64,
+    /// Locked for as long as everything is being ended.
+    stop: tokio::sync::Mutex<StopAll>,
+}
+
+/// What became of the wish that everything ends.
+#[derive(Debug, Default)]
+struct StopAll {
+    began_at: Option<Timestamp>,
+    /// The database has all of it.
+    is_recorded: bool,
 }
 
 /// Counts an attached screen for as long as it lives.
@@ -48,7 +60,8 @@ impl Host {
         uid: u32,
     ) -> Self {
         let (n_screens, next_subscriber) = (AtomicUsize::new(0), AtomicU64::new(1));
-        Self { inbox, runtime_id, terminals, spool, state_dir, uid, n_screens, next_subscriber }
+        let stop = tokio::sync::Mutex::default();
+        Self { inbox, runtime_id, terminals, spool, state_dir, uid, n_screens, next_subscriber, stop }
     }
 
     /// Counts one more screen and gives it a number.
@@ -99,18 +112,59 @@ impl Host {
             .next_step("orca server stop --force")
             .next_step("orca server restart")));
         }
-        if !stop.keep_terminals {
-            let (reply, noted) = oneshot::channel();
-            self.inbox.send(Command::EndAll { reply }).await.ok()?;
-            noted.await.ok()?.ok()?;
-            Arc::clone(&self.terminals).end_all().await;
+        if stop.keep_terminals {
+            let (n_ended, n_kept) = (0, running.len());
+            self.end_engine(stop).await?;
+            let warnings = Vec::new();
+            return Some(to_value(&Stopping { pid: Some(std::process::id()), n_ended, n_kept, warnings }));
         }
-        let n_kept = if stop.keep_terminals { running.len() } else { 0 };
-        let stopping = Stopping { pid: Some(std::process::id()), n_ended: running.len() - n_kept, n_kept };
+        Some(to_value(&self.stop_all(stop, &running).await))
+    }
+
+    /// Ends every terminal and then the server, also where the disk takes nothing down of it. Several of these
+    /// at once wait for each other; what they want is done when the first one is.
+    async fn stop_all(&self, stop: ServerStop, running: &[String]) -> Stopping {
+        let mut going = self.stop.lock().await;
+        let at = going.began_at.get_or_insert_with(|| Clock::System.now());
+        log(format_args!("everything is to end, {at}"));
+        let (reply, noted) = oneshot::channel();
+        let refusal = match self.inbox.send(Command::EndAll { reply }).await {
+            Ok(()) => noted.await.ok().and_then(Result::err),
+            Err(_) => None,
+        };
+        Arc::clone(&self.terminals).end_all().await;
+        // Ends are told to the engine before this, so one that hears it has recorded them.
+        going.is_recorded |= self.end_engine(stop).await.is_some();
+        let left = self.terminals.live_names();
+        let mut warnings = Vec::new();
+        if !going.is_recorded {
+            let why =
+                refusal.map_or_else(|| String::from("The database took nothing more."), |why| why.message);
+            warnings.push(format!("{why} The ends of terminals are noted at the next start."));
+        }
+        if !left.is_empty() {
+            warnings.push(format!("Not seen to end in time: {}.", left.join(", ")));
+        }
+        let n_ended = running.iter().filter(|name| !left.contains(name)).count();
+        Stopping { pid: Some(std::process::id()), n_ended, n_kept: 0, warnings }
+    }
+
+    /// Ends the engine. None: it had ended already, or could not store what came before.
+    async fn end_engine(&self, stop: ServerStop) -> Option<()> {
         let (reply, stopped) = oneshot::channel();
         self.inbox.send(Command::Stop { stop, reply }).await.ok()?;
-        stopped.await.ok()?.ok()?;
-        Some(to_value(&stopping))
+        stopped.await.ok()?.ok().map(drop)
+    }
+
+    /// Waits until no stop is under way any more. Says whether there was one.
+    pub async fn finish_stop(&self) -> bool {
+        self.stop.lock().await.began_at.is_some()
+    }
+
+    /// Since when terminals were ended without the database knowing, once nothing is served any more.
+    pub fn unrecorded_stop(&self) -> Option<Timestamp> {
+        let stop = self.stop.try_lock().ok()?;
+        stop.began_at.filter(|_| !stop.is_recorded)
     }
 }
 

@@ -14,6 +14,7 @@ mod conn;
 mod effects;
 mod engine;
 pub mod fault;
+mod found;
 mod guest;
 mod history;
 mod host;
@@ -34,19 +35,22 @@ mod waits;
 mod world;
 mod writer;
 
+use crate::base::code::ErrorCode;
+use crate::base::lock;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
 use crate::config::env::Environment;
 use crate::git::name::{BranchPrefix, Layout};
 use crate::proto::error::ErrorBody;
 use boot::{Booted, FileId};
-use command::{Command, INBOX};
+use command::{Command, INBOX, Inbox};
 use conn::Closing;
 use effects::{Effects, WorktreePlaces};
 use engine::{Ended, Engine};
 use host::Host;
 use spool::Spool;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,6 +62,8 @@ use tokio::task::JoinSet;
 
 /// How long clients may take to hear the last of a server that ends.
 const DRAIN: Duration = Duration::from_secs(2);
+/// How long a stop that is under way may take when the server has to go.
+const STOP_PATIENCE: Duration = Duration::from_secs(30);
 /// How often the server makes sure that it can be found.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -77,7 +83,11 @@ pub fn run(environment: &Environment, is_detached: bool) -> u8 {
     };
     match serve(booted, &dir, environment, uid, is_detached) {
         Ok(()) => 0,
-        Err(error) => boot::report_failure(boot::NotStarted::Failed(error), is_detached),
+        Err(error) => {
+            let failed = boot::NotStarted::Failed(error);
+            boot::note_failure(&dir, &failed);
+            boot::report_failure(failed, is_detached)
+        }
     }
 }
 
@@ -88,7 +98,7 @@ fn serve(
     uid: u32,
     is_detached: bool,
 ) -> Result<(), ErrorBody> {
-    let Booted { lock, listener, store, store_file } = booted;
+    let Booted { lock, said, listener, store, store_file } = booted;
     let config = rules::read_config(environment);
     let rules = rules::resolve(dir, environment, &config);
     // One thread: each hop to another costs a key its echo. What blocks has threads of its own.
@@ -118,9 +128,28 @@ fn serve(
     let spool = Spool::new(spools, uid, runtime_id.clone(), inbox.clone(), runtime.handle().clone());
     let kept = Arc::clone(&spool);
     let mut engine = Engine::new(store, rules, runtime_id.clone(), Arc::clone(&terminals), effects, kept);
-    let open = engine.recover()?;
-    engine.reconnect(&inbox)?;
-    keep_copy(&engine, dir);
+    // redb panics where a page is not what another page says it is.
+    let taken_over = catch_unwind(AssertUnwindSafe(|| {
+        let open = engine.recover(said.stopped_at)?;
+        engine.take_in_found()?;
+        engine.reconnect(&inbox)?;
+        Ok::<_, ErrorBody>(open)
+    }));
+    let open = match taken_over {
+        Ok(Ok(open)) => open,
+        Ok(Err(error)) if error.code != ErrorCode::RuntimeError => return Err(error),
+        failed => {
+            let error = not_taken_over(&engine, dir, failed.ok().and_then(Result::err));
+            // Closing a database writes to it; this one is left as it is.
+            std::mem::forget(engine);
+            return Err(error);
+        }
+    };
+    if said.stopped_at.is_some() {
+        // It is in the database from here on.
+        lock::tell(&lock, lock::Said { stopped_at: None, ..said }).or_log("forget a stop that is noted");
+    }
+    keep_copy(&engine, dir, &inbox);
     let (ended, engine_ended) = oneshot::channel();
     let handle = runtime.handle().clone();
     std::thread::Builder::new()
@@ -141,9 +170,13 @@ fn serve(
     let typing = Arc::clone(&terminals);
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
-    let end = runtime.block_on(accept(host, listener, engine_ended, Stand { dir, lock: &lock, store_file }));
+    let stand = Stand { dir, lock: &lock, store_file };
+    let end = runtime.block_on(accept(Arc::clone(&host), listener, engine_ended, stand));
     log(format_args!("the server ends: {end:?}"));
     typing.finish_typing(terminals::KILL_GRACE);
+    if let Some(at) = host.unrecorded_stop() {
+        lock::note_stop(&lock, at).or_log("note for the next server that terminals were ended");
+    }
     if boot::is_in_place(dir, &lock) {
         std::fs::remove_file(dir.socket()).or_log("remove the socket");
     }
@@ -153,16 +186,32 @@ fn serve(
     Ok(())
 }
 
+/// Why a server could not take over what an earlier one left: most likely its database is damaged where the
+/// opening did not look.
+fn not_taken_over(engine: &Engine, dir: &StateDir, error: Option<ErrorBody>) -> ErrorBody {
+    if let Err(damage) = engine.store.check(&dir.store()) {
+        return crate::ops::error::store_body(&damage);
+    }
+    let error = error.unwrap_or_else(|| {
+        let message = "The server could not take over what an earlier one left; its log has the reason.";
+        ErrorBody::new(ErrorCode::RuntimeError, message)
+    });
+    error.next_step(format!("tail {}", crate::base::text::shell_quote(&dir.log().display().to_string())))
+}
+
 /// Keeps a copy of the database that was just found good, while everybody works on. Without room for one
 /// there is still a good database.
-fn keep_copy(engine: &Engine, dir: &StateDir) {
+fn keep_copy(engine: &Engine, dir: &StateDir, inbox: &Inbox) {
     let Some(snapshot) = engine.store.read().or_log("keep a copy of the database") else { return };
-    let path = dir.store();
+    let (path, inbox) = (dir.store(), inbox.clone());
     let keeping = move || {
         // On Linux this is about the calling thread only.
         #[cfg(target_os = "linux")]
         rustix::process::setpriority_process(None, 19).or_log("let the copy of the database wait");
-        crate::store::copy::keep(&snapshot, &path).or_log("keep a copy of the database");
+        let kept = crate::store::copy::keep(&snapshot, &path).or_log("keep a copy of the database");
+        if let Some(aside) = kept.flatten() {
+            inbox.blocking_send(Command::CopyKept { aside }).or_log("tell of a copy that is kept");
+        }
     };
     let begun = std::thread::Builder::new().name(String::from("orca-copy")).spawn(keeping);
     begun.or_log("keep a copy of the database");
@@ -236,8 +285,11 @@ async fn accept(
         }
     };
     drop(listener);
+    let stopped = tokio::time::timeout(STOP_PATIENCE, host.finish_stop()).await;
     let closed = match ended {
         Some(Ended::Stopped | Ended::Displaced) => Closing::ForGood,
+        // What was asked for is done, whatever the disk said of it.
+        _ if matches!(stopped, Ok(true)) => Closing::ForGood,
         Some(Ended::Restarting | Ended::Failed) | None => Closing::ForTheNext,
     };
     // Every client holds a receiver; with none left nobody needs to know.

@@ -360,7 +360,7 @@ impl Pump {
                 let known = link::recorded_end(&self.pane.dir);
                 if known.is_none() {
                     // Whoever starts the task again must not have the old agent beside the new one.
-                    holder::end_session(self.pane.child_pid, KILL_GRACE);
+                    holder::end_left(&self.pane.dir, self.pane.child_pid, KILL_GRACE);
                 }
                 self.ended(known.unwrap_or(ChildEnd {
                     exit_code: None,

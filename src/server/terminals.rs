@@ -6,7 +6,7 @@ use super::pump::{Notices, Pump, keep_journal};
 use super::starts::Starts;
 use crate::agent::Presets;
 use crate::agent::hook::HookSaid;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
@@ -264,7 +264,7 @@ impl Terminals {
         let looking = move || {
             let command = loop {
                 if let Some(child_pid) = self.left_session(&terminal.id) {
-                    holder::end_session(child_pid, KILL_GRACE);
+                    holder::end_left(&self.folder(&terminal.id), child_pid, KILL_GRACE);
                 }
                 match self.recover(&terminal) {
                     Recovered::Live => break Command::LiveChanged { terminal: terminal.id.clone() },
@@ -301,6 +301,17 @@ impl Terminals {
         let sockets = link::sockets(&self.dir.holders());
         let names = sockets.iter().filter_map(|path| path.file_stem()?.to_str());
         names.filter_map(|name| TerminalId::parse(name).ok()).collect()
+    }
+
+    /// Whether something of a terminal is there still: its holder, or a process that outlived that.
+    pub fn may_run(&self, terminal: &TerminalId) -> bool {
+        self.is_held(terminal) || self.left_session(terminal).is_some()
+    }
+
+    /// Whether nothing of a terminal is there any more, and it was still running at `at` as far as is known.
+    pub fn has_ended_since(&self, terminal: &TerminalId, at: Timestamp) -> bool {
+        let ended = link::recorded_end(&self.folder(terminal));
+        !self.may_run(terminal) && ended.is_none_or(|end| end.at >= at)
     }
 
     /// Lets the holder go of a terminal whose end is recorded: an earlier server died before it said so.
@@ -429,7 +440,7 @@ impl Terminals {
             held.iter().map(|pane| &pane.id).chain(&unheard).for_each(|id| link::resume(&self.folder(id)));
             for id in unheard {
                 if let Some(child_pid) = self.session(&id) {
-                    holder::end_session(child_pid, KILL_GRACE);
+                    holder::end_left(&self.folder(&id), child_pid, KILL_GRACE);
                 }
                 let began = Instant::now();
                 while self.is_unheard(&id) && began.elapsed() < KILL_PATIENCE {
@@ -439,7 +450,13 @@ impl Terminals {
             }
             // Until their ends are recorded and their holders gone: no process of ours stays behind.
             for pane in held {
-                pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
+                // An engine that the disk ended records nothing, so nobody else lets the holder go.
+                let is_left = |end: &Option<ChildEnd>| end.is_some() && self.inbox.is_closed();
+                pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go || is_left(&inner.end));
+                if !pane.inner().is_let_go && is_left(&pane.inner().end) {
+                    pane.order(Order::Collected);
+                    pane.wait_until(KILL_PATIENCE, |inner| inner.is_let_go);
+                }
             }
         });
         ended.await.or_log("wait for processes to end");

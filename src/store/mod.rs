@@ -15,8 +15,12 @@ pub mod rows;
 mod tables;
 pub mod tx;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use tx::Tx;
+
+/// The singleton that tells a store, and its copies, from every other one.
+const STORE_ID: &str = "store";
 
 /// Why the store could not do what it was asked.
 #[derive(Debug)]
@@ -164,7 +168,22 @@ impl Store {
         let mut tx = self.write()?;
         tx.make_tables()?;
         migrate::run(&mut tx)?;
+        if tx.meta::<String>(STORE_ID)?.is_none() {
+            tx.set_meta(STORE_ID, &uuid::Uuid::new_v4().simple().to_string())?;
+        }
         tx.commit_durable()
+    }
+
+    /// Reads everything once: damage that an opening did not meet is met here. `path` is where this store is.
+    pub fn check(&self, path: &Path) -> Result<(), StoreError> {
+        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| copy::read_all(&self.read()?)));
+        let detail = match looked {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => String::from("its pages contradict each other"),
+        };
+        let (copy, path) = (existing(&last_good(path)), path.to_owned());
+        Err(StoreError::Damaged { path, copy, is_gone: false, detail })
     }
 
     /// Begins a command's own transaction. Dropped without a commit, it leaves nothing behind.
@@ -281,6 +300,22 @@ mod tests {
         bytes.iter_mut().skip(4096).for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
         std::fs::write(&path, &bytes).unwrap();
         assert!(matches!(Store::open(&path), Err(StoreError::Damaged { copy: Some(_), .. })));
+    }
+
+    #[test]
+    fn damage_that_the_opening_did_not_meet_is_found_by_a_check() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("orca.redb");
+        good(&path);
+        // Nothing in memory hides what is on the disk.
+        let store = Store { database: redb::Builder::new().set_cache_size(0).create(&path).unwrap() };
+        store.check(&path).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.iter_mut().skip(2 * 4_096).for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(store.check(&path), Err(StoreError::Damaged { copy: Some(_), is_gone: false, .. })));
+        // Closing it would write to it.
+        std::mem::forget(store);
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub(super) type RowTable = TableDefinition<'static, &'static str, &'static [u8]>
 /// Index entries: `<index>\0<value>\0<order>\0<row key>` (or `<index>\0<value>` when unique) to row key.
 pub(super) type IndexTable = TableDefinition<'static, &'static str, &'static str>;
 
-/// Counters and singletons: `schema`, `sequence`, `user_run`.
+/// Counters and singletons: `schema`, `store`, `sequence`, `user_run`.
 pub(super) const META: RowTable = TableDefinition::new("meta");
 /// The event log by sequence number. Append only.
 pub(super) const EVENTS: TableDefinition<'static, u64, &'static [u8]> = TableDefinition::new("events");

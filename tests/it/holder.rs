@@ -16,6 +16,7 @@ fn orca() -> &'static Path {
 
 fn spec(dir: &Path, script: &str) -> LaunchSpec {
     LaunchSpec {
+        agent: None,
         terminal: String::from("term_1"),
         incarnation: String::from("inc_1"),
         argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
@@ -209,6 +210,44 @@ fn a_kill_reaches_what_outlives_the_child() {
     link.collected().unwrap();
     wait_until_gone(&spec.socket);
     assert!(is_dead(survivor));
+}
+
+/// A program that ignores what it can, with three children in sessions of their own: one of itself, one whose
+/// parent is gone, and one without an environment; prints their numbers and `ready`.
+const SCATTERED: &str = "trap '' HUP TERM; run='echo $$ >> $0; exec sleep 1000'
+    setsid sh -c \"$run\" pids &
+    (setsid sh -c \"$run\" pids &)
+    setsid env -i sh -c \"$run\" pids &
+    while [ \"$(wc -l < pids)\" != 3 ]; do sleep 0.05; done; echo ready; while :; do sleep 1; done";
+
+/// Starts [`SCATTERED`] and kills it; gives what became of its three children.
+fn scatter(agent: Option<&str>) -> Vec<rustix::process::Pid> {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("pids"), "").unwrap();
+    let spec = spec(dir.path(), SCATTERED);
+    let env = vec![(String::from("ORCA_TERMINAL_HANDLE"), spec.terminal.clone())];
+    let (agent, cwd) = (agent.map(str::to_owned), dir.path().to_owned());
+    let spec = LaunchSpec { agent, env, cwd, ..spec };
+    holder::spawn(orca(), &spec).unwrap();
+    let mut link = Link::connect(&spec.socket).unwrap();
+    let mut seen = link.ring.clone();
+    read_until(&link, &mut seen, "ready");
+    link.kill(300).unwrap();
+    wait_for_end(&mut link);
+    link.collected().unwrap();
+    wait_until_gone(&spec.socket);
+    let pids = std::fs::read_to_string(dir.path().join("pids")).unwrap();
+    pids.lines().map(|pid| rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap()).collect()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_an_agent_ends_what_it_started_and_a_shells_daemons_live_on() {
+    assert!(scatter(Some("quiet")).into_iter().all(is_dead), "an agent's child is left");
+    for daemon in scatter(None) {
+        assert!(!is_dead(daemon), "a shell's daemon was ended");
+        rustix::process::kill_process(daemon, rustix::process::Signal::KILL).unwrap();
+    }
 }
 
 #[test]

@@ -45,6 +45,25 @@ pub struct NewMessage {
     pub sender_pane_key: Option<PaneKey>,
 }
 
+impl NewMessage {
+    /// What the server itself has to tell the person.
+    pub fn for_person(subject: String, body: String) -> Self {
+        Self {
+            run_id: None,
+            dispatch_id: None,
+            from_handle: String::from("orca"),
+            mailbox: Mailbox::User,
+            subject,
+            body,
+            kind: MessageType::Escalation,
+            priority: Priority::High,
+            thread_id: None,
+            payload: None,
+            sender_pane_key: None,
+        }
+    }
+}
+
 /// The most rows of `inbox`.
 const MAX_INBOX: u32 = 1_000;
 /// A message that was kept for longer than this before it got here says so.

@@ -5,7 +5,6 @@ use super::{NewMessage, post};
 use crate::base::id::DispatchId;
 use crate::base::text;
 use crate::model::dispatch::Dispatch;
-use crate::model::message::{Mailbox, MessageType, Priority};
 use crate::model::request::{Receipt, RequestState};
 use crate::ops::cx::Cx;
 use crate::ops::error::OpError;
@@ -46,12 +45,10 @@ pub fn refused(cx: &mut Cx<'_>, call: &SpooledCall, error: &ErrorBody) -> Result
         NewMessage {
             run_id,
             dispatch_id,
-            subject: format!("Refused after an outage ({}): {title}", error.code),
-            body,
             payload: Some(
                 json!({ "code": error.code, "requestId": request.request_id, "method": request.method }),
             ),
-            ..for_person()
+            ..NewMessage::for_person(format!("Refused after an outage ({}): {title}", error.code), body)
         },
     )?;
     cx.tx.put_receipt(&Receipt {
@@ -77,23 +74,7 @@ pub fn unreadable(cx: &mut Cx<'_>, path: &str, why: &str) -> Result<(), OpError>
         text::shell_quote(path)
     );
     let subject = String::from("A queued call cannot be read");
-    post(cx, NewMessage { subject, body, ..for_person() }).map(drop)
-}
-
-fn for_person() -> NewMessage {
-    NewMessage {
-        run_id: None,
-        dispatch_id: None,
-        from_handle: String::from("orca"),
-        mailbox: Mailbox::User,
-        subject: String::new(),
-        body: String::new(),
-        kind: MessageType::Escalation,
-        priority: Priority::High,
-        thread_id: None,
-        payload: None,
-        sender_pane_key: None,
-    }
+    post(cx, NewMessage::for_person(subject, body)).map(drop)
 }
 
 /// The attempt that a call is about, by its payload.

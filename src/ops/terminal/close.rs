@@ -96,9 +96,11 @@ pub fn forget_caller(cx: &mut Cx<'_>, id: &TerminalId) -> Result<(), OpError> {
     Ok(cx.tx.put(&kept)?)
 }
 
-/// Every process is to end, because the server is stopped.
-pub fn all_by_stop(cx: &mut Cx<'_>) -> Result<(), OpError> {
-    for terminal in cx.tx.list::<Terminal>("live", "", usize::MAX)? {
+/// Every process that `is_meant` is to end, or has ended, because the server is stopped.
+pub fn all_by_stop(cx: &mut Cx<'_>, is_meant: impl Fn(&TerminalId) -> bool) -> Result<(), OpError> {
+    let mut live = cx.tx.list::<Terminal>("live", "", usize::MAX)?;
+    live.retain(|terminal| is_meant(&terminal.id));
+    for terminal in live {
         note_closing(cx, &terminal.id, "orca server stop")?;
     }
     Ok(())

@@ -128,7 +128,7 @@ fn own_env(
 }
 
 /// A version-4 UUID from the ids' source.
-fn uuid_like(cx: &mut Cx<'_>) -> String {
+pub(super) fn uuid_like(cx: &mut Cx<'_>) -> String {
     let (a, b) = (cx.ids.next_bits(), cx.ids.next_bits());
     let bytes = ((u128::from(a) << 64) | u128::from(b)).to_be_bytes();
     uuid::Builder::from_random_bytes(bytes).into_uuid().to_string()

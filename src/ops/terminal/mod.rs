@@ -1,8 +1,9 @@
-//! Terminal verbs, by what they do: [`create`], [`read`], [`send`], [`wait`], [`name`], [`mark`], [`close`].
+//! Terminal verbs, by what they do: [`create`], [`found`], [`read`], [`send`], [`wait`], [`name`], [`mark`], [`close`].
 //! None of them touches a file.
 
 pub mod close;
 pub mod create;
+pub mod found;
 pub mod mark;
 pub mod name;
 pub mod read;

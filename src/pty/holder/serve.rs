@@ -140,7 +140,7 @@ impl Holder {
             self.is_abandoned = true;
             // The number of a child that ended may be somebody else's by now.
             if self.hello.end.is_none() || is_session_of(self.hello.child_pid, &self.spec.terminal) {
-                self.kill = Some(Kill::new(self.hello.child_pid, ABANDONED_GRACE));
+                self.kill = Some(Kill::new(self.hello.child_pid, Some(&self.spec), ABANDONED_GRACE));
             }
         }
         self.kill.is_some() || !(self.is_collected || self.is_abandoned)
@@ -257,7 +257,7 @@ impl Holder {
         match message {
             Message::Kill { grace_ms } => {
                 let grace = Duration::from_millis(u64::from(*grace_ms));
-                self.kill = Some(Kill::new(self.hello.child_pid, grace));
+                self.kill = Some(Kill::new(self.hello.child_pid, Some(&self.spec), grace));
             }
             Message::Taken => self.ring = Ring::new(self.ring.most),
             Message::Collected => self.is_collected = self.hello.end.is_some(),

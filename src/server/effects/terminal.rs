@@ -51,6 +51,7 @@ fn try_spawn(program: &Path, terminals: &Arc<Terminals>, row: &Terminal) -> Resu
         unset_env: unset(row),
         cwd: PathBuf::from(&row.launch.cwd),
         size: row.size,
+        agent: row.agent.clone(),
         socket: socket.clone(),
         dir,
         ring_bytes: RING_BYTES,

@@ -159,10 +159,7 @@ fn own_question(cx: &Cx<'_>, dispatch: &Dispatch, id: &str) -> Result<Question, 
 }
 
 fn find(cx: &Cx<'_>, id: &str) -> Result<Option<Question>, OpError> {
-    match MessageId::parse(id) {
-        Ok(id) => Ok(cx.tx.get::<Question>(id.as_str())?),
-        Err(_) => Ok(None),
-    }
+    Ok(cx.tx.get::<Question>(id)?)
 }
 
 fn wait_for(cx: &mut Cx<'_>, message: &MessageId, timeout_ms: u64) -> Result<Answer, OpError> {
@@ -236,7 +233,7 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
         return Err(invalid("--body is over 1 MiB; put the long text into a file and name it."));
     }
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let message = named(cx, &call.id)?;
+    let message = named(cx, &call.id, ErrorCode::QuestionNotFound)?;
     if let Some(run) = call.run.as_deref() {
         check_run(cx, &message, run)?;
     }
@@ -246,14 +243,10 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
     }
 }
 
-fn named(cx: &Cx<'_>, id: &str) -> Result<Message, OpError> {
-    let message = match MessageId::parse(id) {
-        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
-        Err(_) => None,
-    };
-    message.ok_or_else(|| {
+fn named(cx: &Cx<'_>, id: &str, missing: ErrorCode) -> Result<Message, OpError> {
+    cx.tx.get::<Message>(id)?.ok_or_else(|| {
         let shown = text::cut_chars(&text::one_line(id), 60);
-        refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
+        refuse(missing, format!("No message has the id {shown:?}."))
             .next_step("orca orchestration inbox --json")
             .into()
     })
@@ -262,7 +255,7 @@ fn named(cx: &Cx<'_>, id: &str) -> Result<Message, OpError> {
 /// `message-read`: as reading it with `check`, of one message. A question in it stays open.
 pub fn read(cx: &mut Cx<'_>, call: MessageRead) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let mut message = named(cx, &call.id)?;
+    let mut message = named(cx, &call.id, ErrorCode::MessageNotFound)?;
     if !is_readers(cx, &caller, &message.mailbox)? {
         let text = format!(
             "{} is mail to {}, which {} does not read.",

@@ -95,6 +95,7 @@ codes! {
     GroupEmpty = "group_empty", "The group is known and has no member at the moment.";
     RunLimitReached = "run_limit_reached", "A limit that was set for the Run forbids one more attempt.";
     PeekWaitUnsupported = "peek_wait_unsupported", "Looking at mail cannot wait; taking it can.";
+    MessageNotFound = "message_not_found", "No message has this id.";
     SpoolFull = "spool_full", "Too many calls wait for a server already; this one was not kept.";
 }
 

@@ -68,12 +68,23 @@ pub fn cut_width(text: &str, max: usize) -> String {
 
 /// An age in the shortest form a person reads at a glance: `8s`, `12m`, `3h`, `2d`.
 pub fn age(ms: u64) -> String {
-    let s = ms / 1_000;
-    match s {
-        0..60 => format!("{s}s"),
-        60..3_600 => format!("{}m", s / 60),
-        3_600..86_400 => format!("{}h", s / 3_600),
-        _ => format!("{}d", s / 86_400),
+    let step_ms = age_step_ms(ms);
+    let unit = match step_ms {
+        1_000 => "s",
+        60_000 => "m",
+        3_600_000 => "h",
+        _ => "d",
+    };
+    format!("{}{unit}", ms / step_ms)
+}
+
+/// The unit of an age as [`age`] writes it, in milliseconds.
+pub fn age_step_ms(ms: u64) -> u64 {
+    match ms / 1_000 {
+        0..60 => 1_000,
+        60..3_600 => 60_000,
+        3_600..86_400 => 3_600_000,
+        _ => 86_400_000,
     }
 }
 

@@ -67,9 +67,9 @@ impl LimitArgs {
         let number = |flag: &str, value: &Option<String>| {
             let read = |text: &String| match text.as_str() {
                 "none" => Ok(0),
-                text => text.parse().map_err(|_| {
+                text => text.parse().ok().filter(|number| *number > 0).ok_or_else(|| {
                     let shown = cut_chars(&one_line(text), 40);
-                    invalid(format!("{flag} must be a whole number or none, not {shown:?}."))
+                    invalid(format!("{flag} must be a whole number from 1 on, or none, not {shown:?}."))
                 }),
             };
             value.as_ref().map(read).transpose()

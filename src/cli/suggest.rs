@@ -86,7 +86,7 @@ fn unknown_command(sentence: &str, given: &str, argv: &[OsString]) -> ErrorBody 
     let near = nearest(given, lasts.iter().map(String::as_str));
     match verbs.iter().find(|verb| Some(last(verb).as_str()) == near) {
         Some(verb) => left_out(sentence, verb, given, &names, argv),
-        None => invalid(sentence).with("validCommands", names),
+        None => invalid(format!("{sentence}\nThere are: {}.", names.join(", "))).with("validCommands", names),
     }
 }
 

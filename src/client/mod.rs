@@ -124,18 +124,14 @@ impl Client {
     ) -> Result<Response, Box<Unanswered>> {
         let now = Instant::now();
         let mut ticker = Ticker { began: now, told: now, every: self.keepalive, on_keepalive };
-        let answered = self.converse(request, &mut ticker).and_then(|response| match response.error {
-            // A server that has no room now stored nothing of it; the next one may have.
-            Some(error) if is_kept(request) && is_passing(error.code) => Err(Broken::unsent(error)),
-            _ => Ok(response),
-        });
-        answered.map_err(|broken| Box::new(self.keep(request, broken)))
+        let answered = self.converse(request, &mut ticker);
+        answered
+            .and_then(|response| self.with_way_on(request, response))
+            .map_err(|broken| Box::new(self.keep(request, broken)))
     }
 
     fn converse(&mut self, request: &Request, ticker: &mut Ticker<'_>) -> Result<Response, Broken> {
-        let is_quick =
-            is_kept(request) || ["status.get", ServerStop::METHOD].contains(&request.method.as_str());
-        let silence = if is_quick { SHORT_SILENCE } else { SILENCE };
+        let silence = if is_quick(request) { SHORT_SILENCE } else { SILENCE };
         let mut outage: Option<Outage> = None;
         loop {
             if let Some(outage) = &mut outage {
@@ -161,7 +157,7 @@ impl Client {
             match exchange(&mut connection, &said, silence, ticker) {
                 Ok(response) => {
                     self.connection = Some(connection);
-                    return Ok(self.with_way_on(request, response));
+                    return Ok(response);
                 }
                 // Stopping it was a decision, and coming back would start it again.
                 Err(error) if error.kind() == STOPPED_KIND => {
@@ -189,13 +185,17 @@ impl Client {
         Err(Broken { error, was_sent: true, written: None })
     }
 
-    /// A server that could not store an answer keeps what was asked under its request id.
-    fn with_way_on(&self, request: &Request, mut response: Response) -> Response {
-        let is_unstored = |error: &ErrorBody| error.code == ErrorCode::StoreUnwritable;
-        if let Some(error) = response.error.take_if(|error| is_unstored(error)) {
-            response.error = Some(self.repeatable(request, error));
+    /// A server that has no room now stored nothing of what is kept for the next one, which may have it; of
+    /// anything else that it could not store an answer to, it keeps what was asked under its request id.
+    fn with_way_on(&self, request: &Request, mut response: Response) -> Result<Response, Broken> {
+        match response.error.take() {
+            Some(error) if is_kept(request) && is_passing(error.code) => return Err(Broken::unsent(error)),
+            Some(error) if error.code == ErrorCode::StoreUnwritable => {
+                response.error = Some(self.repeatable(request, error));
+            }
+            error => response.error = error,
         }
-        response
+        Ok(response)
     }
 
     /// Adds how to ask again, as the same request, once the reason is gone.
@@ -354,6 +354,11 @@ pub fn ask_running(place: &Place, request: Request, patience: Duration) -> std::
     let now = Instant::now();
     let mut ticker = Ticker { began: now, told: now, every: patience, on_keepalive: &mut |_| () };
     exchange(&mut connection, &request, patience, &mut ticker)
+}
+
+/// Whoever calls must not wait long for a server that hangs: the call is kept, or asks about the server itself.
+fn is_quick(request: &Request) -> bool {
+    is_kept(request) || ["status.get", ServerStop::METHOD].contains(&request.method.as_str())
 }
 
 fn is_mutation(request: &Request) -> bool {

@@ -133,8 +133,26 @@ pub fn quiet_ms(
     output_at: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<u64> {
-    let last = [Some(began), heartbeat_at, output_at].into_iter().flatten().max()?;
-    Some(now.since_ms(last)).filter(|quiet| *quiet >= STALE_AFTER_MS)
+    Some(silent_ms(began, heartbeat_at, output_at, now)).filter(|quiet| *quiet >= STALE_AFTER_MS)
+}
+
+/// In how many milliseconds it is, if nothing is heard or seen of it until then.
+pub fn quiet_in_ms(
+    began: Timestamp,
+    heartbeat_at: Option<Timestamp>,
+    output_at: Option<Timestamp>,
+    now: Timestamp,
+) -> u64 {
+    STALE_AFTER_MS.saturating_sub(silent_ms(began, heartbeat_at, output_at, now))
+}
+
+fn silent_ms(
+    began: Timestamp,
+    heartbeat_at: Option<Timestamp>,
+    output_at: Option<Timestamp>,
+    now: Timestamp,
+) -> u64 {
+    now.since_ms(output_at.into_iter().chain(heartbeat_at).fold(began, Timestamp::max))
 }
 
 words! {
@@ -186,6 +204,17 @@ pub struct Sight<'a> {
     pub quiet_ms: Option<u64>,
     /// Its setup script runs only once a person approved it.
     pub awaits_approval: bool,
+}
+
+/// What an agent is said to do: what is seen of it; where nothing can be seen, that it works as long as its
+/// attempt counts as work.
+pub fn activity(seen: &str, attempt: Option<Shown>) -> &str {
+    let is_at_work = matches!(attempt, Some(Shown::Working | Shown::Quiet | Shown::Asks));
+    match seen {
+        "" | "unknown" if is_at_work => "working",
+        "" => "unknown",
+        seen => seen,
+    }
 }
 
 impl Sight<'_> {
@@ -494,5 +523,9 @@ mod tests {
         assert_eq!(quiet_ms(at(0), None, None, at(12)), Some(12 * 60_000));
         assert_eq!(quiet_ms(at(0), Some(at(5)), None, at(12)), None);
         assert_eq!(quiet_ms(at(0), Some(at(5)), Some(at(1)), at(20)), Some(15 * 60_000));
+        // What sleeps until then sees it.
+        let waits = quiet_in_ms(at(0), Some(at(3)), Some(at(5)), at(9));
+        assert_eq!(quiet_ms(at(0), Some(at(3)), Some(at(5)), at(9).plus_ms(waits - 1)), None);
+        assert!(quiet_ms(at(0), Some(at(3)), Some(at(5)), at(9).plus_ms(waits)).is_some());
     }
 }

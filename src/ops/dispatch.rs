@@ -25,11 +25,7 @@ const INJECT_TIMEOUT_MS: u64 = 60_000;
 
 /// The Dispatch with this id.
 pub fn named(cx: &Cx<'_>, id: &str) -> Result<Dispatch, OpError> {
-    let found = match DispatchId::parse(id) {
-        Ok(id) => cx.tx.get::<Dispatch>(id.as_str())?,
-        Err(_) => None,
-    };
-    found.ok_or_else(|| {
+    cx.tx.get::<Dispatch>(id)?.ok_or_else(|| {
         let shown = text::cut_chars(&text::one_line(id), 60);
         refuse(ErrorCode::DispatchNotFound, format!("No dispatch has the id {shown:?}."))
             .next_step("orca orchestration worker-list --json")

@@ -45,7 +45,8 @@ pub(super) fn question_text(question: &str, options: &[String]) -> Result<(Strin
 pub fn create(cx: &mut Cx<'_>, call: GateCreate) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
     let (question, options) = question_text(&call.question, &call.options)?;
-    let mut gated = task::named(cx, None, &call.task)?;
+    let run = call.run.as_deref().map(|run| caller::named_run(cx, run)).transpose()?;
+    let mut gated = task::named(cx, run.as_ref().map(|run| &run.id), &call.task)?;
     may_change(cx, &caller, &gated)?;
     if let Some(active) = cx.tx.first::<Dispatch>("active_task", gated.id.as_str())? {
         let message = format!(
@@ -205,11 +206,7 @@ fn release(cx: &mut Cx<'_>, gated: &mut Task) -> Result<(), OpError> {
 }
 
 fn named(cx: &Cx<'_>, id: &str) -> Result<Gate, OpError> {
-    let found = match GateId::parse(id) {
-        Ok(id) => cx.tx.get::<Gate>(id.as_str())?,
-        Err(_) => None,
-    };
-    found.ok_or_else(|| not_found(id))
+    cx.tx.get::<Gate>(id)?.ok_or_else(|| not_found(id))
 }
 
 fn not_found(id: &str) -> OpError {

@@ -10,7 +10,6 @@ use super::{reply, setup};
 use crate::base::code::ErrorCode;
 use crate::base::text;
 use crate::model::event::{EventKind, Fact};
-use crate::model::message::{Mailbox, Message};
 use crate::model::repo::{AgentStartup, CommandSource, HookSettings, Repo, SetupRunPolicy};
 use crate::model::setup::{self as rules, Project, Script, ScriptOrigin, Setup, Tab};
 use crate::proto::repo::{
@@ -215,7 +214,8 @@ fn decide(
     cx.tx.put(&repo)?;
     let detail = format!("{}: a script {word} ({})", repo.display_name, setup::short(&hash));
     cx.emit(Fact::new(EventKind::HooksDecided, detail))?;
-    mark_decided(cx, &hash)?;
+    // What asked the person for this text is answered.
+    setup::mark_decided(cx, |asked| asked["hash"] == hash)?;
     let n_released = setup::decided(cx, &repo, &hash, verdict == Verdict::Approved)?;
     reply(&HooksDecided { script: row(script, &repo.hook_settings), n_released })
 }
@@ -249,15 +249,4 @@ fn named(repo: &Repo, known: &[Script], hash: Option<&str>, verdict: Verdict) ->
         });
     }
     Err(body.into())
-}
-
-/// What asked the person for this text is answered.
-fn mark_decided(cx: &mut Cx<'_>, hash: &str) -> Result<(), OpError> {
-    for mut message in cx.tx.list::<Message>("unread", &Mailbox::User.to_string(), usize::MAX)? {
-        if message.payload.as_ref().is_some_and(|payload| payload["hash"] == hash) {
-            message.is_read = true;
-            cx.tx.put(&message)?;
-        }
-    }
-    Ok(())
 }

@@ -13,6 +13,7 @@ use crate::base::text;
 use crate::model::delivery::Delivery;
 use crate::model::event::{EventKind, Fact};
 use crate::model::message::{Mailbox, Message, MessageType};
+use crate::model::question::QuestionState;
 use crate::model::terminal::Terminal;
 use std::collections::BTreeMap;
 
@@ -60,6 +61,7 @@ fn of_mailbox(cx: &Cx<'_>, terminal: &Terminal, own: &Mailbox) -> Result<Option<
         waiting.retain(|message| !out.message_ids.contains(&message.id));
     }
     waiting.retain(|message| is_actionable(message) && message.from_handle != terminal.id.as_str());
+    drop_decided(cx, &mut waiting)?;
     let fresh = waiting.iter().filter(|message| message.delivered_at.is_none());
     let messages: Vec<MessageId> = fresh.map(|message| message.id.clone()).collect();
     if messages.is_empty() {
@@ -80,6 +82,19 @@ fn is_actionable(message: &Message) -> bool {
     let is_refused =
         message.payload.as_ref().is_some_and(|payload| payload.get("_orcaLifecycleRejection").is_some());
     message.kind != MessageType::Heartbeat || is_refused
+}
+
+/// A question that somebody else answered, or whose attempt ended, asks for nothing any more.
+fn drop_decided(cx: &Cx<'_>, waiting: &mut Vec<Message>) -> Result<(), OpError> {
+    let mut open = Vec::with_capacity(waiting.len());
+    for message in waiting.drain(..) {
+        let question = reach::question(cx, &message)?;
+        if question.is_none_or(|question| question.status == QuestionState::Pending) {
+            open.push(message);
+        }
+    }
+    *waiting = open;
+    Ok(())
 }
 
 /// How many messages wait, and of what types.

@@ -20,7 +20,7 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
         Some(rest) if without_kind(rest) != rest => rest,
         _ => selector,
     };
-    let (kind, value) = plain.split_once(':').unwrap_or(("name", plain));
+    let (kind, value) = kind_and_value(plain);
     let all = cx.tx.all::<Worktree>(usize::MAX)?;
     let folders = match kind {
         "folder" => folders(cx, value)?,
@@ -58,6 +58,13 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
         .into());
     }
     found.pop().ok_or_else(|| not_found("worktree", selector, "orca worktree list --json"))
+}
+
+/// A selector's kind and value. One that begins with a slash is a path, no name does.
+fn kind_and_value(selector: &str) -> (&str, &str) {
+    let bare = if selector.starts_with('/') { "path" } else { "name" };
+    let said = selector.split_once(':').filter(|_| bare == "name");
+    said.unwrap_or((bare, selector))
 }
 
 /// The worktrees on a branch. Git has the last word: a branch may have been renamed or another one checked
@@ -165,7 +172,7 @@ pub fn repo(cx: &mut Cx<'_>, selector: Option<&str>) -> Result<Repo, OpError> {
         let repo = cx.tx.get::<Repo>(worktree.repo_id.as_str())?;
         return repo.ok_or_else(|| OpError::Bug(format!("{} is not there", worktree.repo_id)));
     };
-    let (kind, value) = selector.split_once(':').unwrap_or(("name", selector));
+    let (kind, value) = kind_and_value(selector);
     if !matches!(kind, "id" | "path" | "name") {
         return Err(invalid(format!(
             "{:?} is no repository selector; use id:, path:, name: or a bare name.",

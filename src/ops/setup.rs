@@ -15,7 +15,7 @@ use crate::base::text;
 use crate::model::dispatch::Dispatch;
 use crate::model::effect::{CreateWorktree, Effect, NewCheckout};
 use crate::model::event::{EventKind, Fact};
-use crate::model::message::{Mailbox, MessageType, Priority};
+use crate::model::message::{Mailbox, Message, MessageType, Priority};
 use crate::model::repo::{AgentStartup, Repo};
 use crate::model::setup::{self as rules, Project, Setup, SetupChoice, SetupState};
 use crate::model::terminal::{Terminal, TerminalLife};
@@ -200,6 +200,17 @@ fn ask_person(cx: &mut Cx<'_>, repo: &Repo, setup: &Setup, worktree: &Worktree) 
     Ok(())
 }
 
+/// The person's unread mail that asked what is decided now, by its payload, asks no more.
+pub fn mark_decided(cx: &mut Cx<'_>, is_decided: impl Fn(&Value) -> bool) -> Result<(), OpError> {
+    for mut message in cx.tx.list::<Message>("unread", &Mailbox::User.to_string(), usize::MAX)? {
+        if message.payload.as_ref().is_some_and(&is_decided) {
+            message.is_read = true;
+            cx.tx.put(&message)?;
+        }
+    }
+    Ok(())
+}
+
 /// The Run that it is for.
 pub fn run_of(cx: &Cx<'_>, setup: &Setup) -> Result<Option<RunId>, OpError> {
     match &setup.dispatch_id {
@@ -343,6 +354,7 @@ pub fn withdraw(cx: &mut Cx<'_>, worker: &Worker) -> Result<(), OpError> {
     };
     setup.ended_at = Some(cx.now);
     cx.tx.put(&setup)?;
+    mark_decided(cx, |asked| asked["worktreeId"] == setup.worktree_id && asked["hash"].is_string())?;
     let running = match &setup.terminal_id {
         Some(handle) => cx.tx.get::<Terminal>(handle.as_str())?.filter(terminal::is_alive),
         None => None,

@@ -13,6 +13,7 @@ pub struct GateCreate {
     pub task: String,
     pub question: String,
     pub options: Vec<String>,
+    pub run: Option<String>,
     pub from: Option<String>,
 }
 

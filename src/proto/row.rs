@@ -327,6 +327,31 @@ pub struct MessageRow {
     pub delivered_at: Option<Timestamp>,
     pub sender_pane_key: Option<PaneKey>,
     pub delivery_contract: String,
+    /// How the question in it stands by now, where it holds one and mail is read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<QuestionStand>,
+}
+
+/// How a question stands: only a pending one asks for an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionStand {
+    pub status: QuestionState,
+    pub answer_body: Option<String>,
+    pub answered_by: Option<String>,
+    pub answered_at: Option<Timestamp>,
+    pub closed_at: Option<Timestamp>,
+}
+
+impl From<Question> for QuestionStand {
+    fn from(question: Question) -> Self {
+        Self {
+            status: question.status,
+            answer_body: question.answer_body,
+            answered_by: question.answered_by,
+            answered_at: question.answered_at,
+            closed_at: question.closed_at,
+        }
+    }
 }
 
 impl From<&Message> for MessageRow {
@@ -348,6 +373,7 @@ impl From<&Message> for MessageRow {
             delivered_at: message.delivered_at,
             sender_pane_key: message.sender_pane_key.clone(),
             delivery_contract: String::from("current_delivery"),
+            question: None,
         }
     }
 }

@@ -88,6 +88,65 @@ actions! {
 }
 
 impl Action {
+    /// Other words that people look for it by: tmux's names of its commands, and what is done with it.
+    pub fn also(self) -> &'static str {
+        match self {
+            Self::NextAttention => "alert notification question",
+            Self::Inbox => "mail message question answer reply",
+            Self::Sidebar | Self::ToggleSidebar => "choose-tree list runs tasks",
+            Self::Gates => "decisions approve",
+            Self::Palette => "command-prompt",
+            Self::Help => "list-keys bindings shortcuts",
+            Self::FocusLeft
+            | Self::FocusDown
+            | Self::FocusUp
+            | Self::FocusRight
+            | Self::FocusNext
+            | Self::FocusLast => "select-pane last-pane switch",
+            Self::Zoom => "resize-pane maximize fullscreen",
+            Self::CleanView => "mouse maximize fullscreen",
+            Self::Scroll | Self::ScrollPage => "copy-mode scrollback history find",
+            Self::PasteCopied => "paste-buffer clipboard",
+            Self::EditHistory => "scrollback capture-pane",
+            Self::NewShell => "new-window create terminal tab open",
+            Self::SplitRight => "split-window -h horizontal vertical create terminal open",
+            Self::SplitDown => "split-window -v horizontal vertical create terminal open",
+            Self::ClosePane => "kill-pane kill-window exit quit remove",
+            Self::MarkUnseen => "unread",
+            Self::CopyPath => "clipboard directory folder cwd",
+            Self::NextTab | Self::PreviousTab | Self::LastTab => {
+                "next-window previous-window last-window select-window run switch"
+            }
+            Self::Redraw => "refresh-client reload",
+            Self::Detach => "detach-client exit quit leave",
+            Self::TaskDetail => "history attempts info",
+            Self::Tab0
+            | Self::Tab1
+            | Self::Tab2
+            | Self::Tab3
+            | Self::Tab4
+            | Self::Tab5
+            | Self::Tab6
+            | Self::Tab7
+            | Self::Tab8
+            | Self::Tab9
+            | Self::SendPrefix
+            | Self::SendShiftEnter
+            | Self::Up
+            | Self::Down
+            | Self::PageUp
+            | Self::PageDown
+            | Self::Top
+            | Self::Bottom
+            | Self::Open
+            | Self::Edit
+            | Self::GoToPane
+            | Self::PutAway
+            | Self::Confirm
+            | Self::Close => "",
+        }
+    }
+
     /// Whether it is about the focused pane.
     pub fn needs_pane(self) -> bool {
         matches!(

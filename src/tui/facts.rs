@@ -8,9 +8,9 @@ pub use attention::{
     Attention, Need, attention, awaits_approval, failure, is_for_person, mail_words, setup_words, way_out,
 };
 
+use super::ages::Moment;
 use super::mirror::Mirror;
 use super::theme::Role;
-use crate::base::clock::Timestamp;
 use crate::base::id::{DispatchId, RunId, TaskId};
 use crate::base::text;
 use crate::model::fleet::{self, Shown, Sight};
@@ -48,7 +48,7 @@ pub fn title_of(mirror: &Mirror, id: &TaskId) -> String {
 }
 
 /// The state of a task.
-pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
+pub fn task_mark(mirror: &Mirror, task: &TaskRow, moment: Moment<'_>) -> Mark {
     match task.status {
         TaskState::Pending => {
             let first = task.unmet_dependencies.first();
@@ -67,7 +67,7 @@ pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
             let attempt = attempt.or_else(|| mirror.latest_attempt(&task.id));
             attempt.map_or_else(
                 || Mark::new("●", "dispatched", Role::Running),
-                |attempt| attempt_mark(mirror, attempt, now),
+                |attempt| attempt_mark(mirror, attempt, moment),
             )
         }
         TaskState::Completed => Mark::new("✓", "done", Role::Good),
@@ -84,7 +84,7 @@ pub fn task_mark(mirror: &Mirror, task: &TaskRow, now: Timestamp) -> Mark {
 }
 
 /// The state of an attempt, in the word that the command line has for it too.
-pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> Mark {
+pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, moment: Moment<'_>) -> Mark {
     let worker = mirror.workers.get(&attempt.id);
     let live = mirror.terminal_of(&attempt.id).and_then(|terminal| mirror.live.get(terminal));
     let began = attempt.dispatched_at.unwrap_or(attempt.created_at);
@@ -100,13 +100,16 @@ pub fn attempt_mark(mirror: &Mirror, attempt: &DispatchRow, now: Timestamp) -> M
         has_question: open_questions(mirror).any(|question| question.dispatch_id == attempt.id),
         has_heartbeat: attempt.last_heartbeat_at.is_some(),
         activity: live.map(|live| live.activity.as_str()),
-        quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, now),
+        quiet_ms: fleet::quiet_ms(began, attempt.last_heartbeat_at, output_at, moment.now),
         awaits_approval: awaits_approval(mirror, attempt),
     };
     let shown = sight.shown();
     let (glyph, role) = look(shown);
+    if attempt.status.is_active() && sight.quiet_ms.is_none() {
+        moment.changes_in(fleet::quiet_in_ms(began, attempt.last_heartbeat_at, output_at, moment.now));
+    }
     let word = match (shown, sight.quiet_ms) {
-        (Shown::Quiet, Some(quiet)) => format!("quiet {}", text::age(quiet)),
+        (Shown::Quiet, Some(quiet)) => format!("quiet {}", moment.grown(quiet)),
         (_, _) => shown.to_string(),
     };
     Mark::new(glyph, word, role)
@@ -153,7 +156,7 @@ pub const SIGNS: &[(&str, &str)] = &[
 ];
 
 /// The state of a pane: its attempt's, or its process's.
-pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mark {
+pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, moment: Moment<'_>) -> Mark {
     match terminal.life {
         TerminalLife::Starting => return Mark::new("◌", "starting", Role::Running),
         TerminalLife::Failed => return Mark::new("✗", "did not start", Role::Bad),
@@ -168,7 +171,7 @@ pub fn pane_mark(mirror: &Mirror, terminal: &TerminalRow, now: Timestamp) -> Mar
         return Mark::new("□", word, if is_good { Role::Quiet } else { Role::Bad });
     }
     if let Some(attempt) = attempt {
-        return attempt_mark(mirror, attempt, now);
+        return attempt_mark(mirror, attempt, moment);
     }
     match mirror.live.get(&terminal.handle).map(|live| live.activity.as_str()) {
         Some("blocked") => Mark::new("!", "wants you", Role::Attention),

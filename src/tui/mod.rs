@@ -6,6 +6,7 @@
 //! while nothing happens. The client holds no truth: what it shows came from the server.
 
 pub mod action;
+pub mod ages;
 pub mod canvas;
 pub mod clipboard;
 pub mod copy;
@@ -197,10 +198,11 @@ impl Screen {
             // Before the new focus can be seen: who sees it types into it.
             self.typist.arm(n_taken, self.straight());
             if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
-                if self.model.stale == Stale::Whole {
+                let is_whole = self.model.stale == Stale::Whole;
+                let n_bytes = self.draw()?;
+                if is_whole {
                     tick_at = now + Duration::from_millis(self.model.next_tick_ms());
                 }
-                let n_bytes = self.draw()?;
                 pace.note(Instant::now(), n_bytes);
             }
         }

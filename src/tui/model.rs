@@ -1,6 +1,7 @@
 //! Everything this client knows: the mirror, the panes' pictures, and what only this screen knows.
 
 use super::action::Action;
+use super::ages::{self, Ages};
 use super::canvas::Canvas;
 use super::clipboard;
 use super::copy::Session;
@@ -153,6 +154,8 @@ pub struct Model {
     pub theme: Theme,
     pub link: Link,
     pub now: Timestamp,
+    /// When the ages that the last frame showed read otherwise.
+    pub ages: Ages,
     pub n_cols: u16,
     pub n_rows: u16,
     pub tab: Tab,
@@ -197,6 +200,8 @@ pub struct Model {
     pub has_key_releases: bool,
     /// The view that the server was told last.
     pub told: View,
+    /// What it was told before that: pictures of those sizes may still come.
+    pub told_before: View,
     /// Calls under way: what a failure is about.
     pub calls: BTreeMap<String, CallPurpose>,
     pub n_calls: u64,
@@ -250,6 +255,7 @@ impl Model {
             panes: BTreeMap::new(),
             link: Link::Connecting,
             now: Timestamp(0),
+            ages: Ages::default(),
             n_cols: 80,
             n_rows: 24,
             tab: Tab::Shells,
@@ -277,6 +283,7 @@ impl Model {
             host: HostFacts::default(),
             has_key_releases: false,
             told: View::default(),
+            told_before: View::default(),
             calls: BTreeMap::new(),
             n_calls: 0,
             bell_at: Timestamp(0),
@@ -427,20 +434,21 @@ impl Model {
         self.toasts.drain(..n_over);
     }
 
-    /// Milliseconds until the screen changes by time alone: a note goes, an age grows.
+    /// The moment that is shown.
+    pub fn moment(&self) -> ages::Moment<'_> {
+        ages::Moment { now: self.now, ages: &self.ages }
+    }
+
+    /// Milliseconds until the frame drawn last is out of date by time alone: a note goes, an age that it shows
+    /// grows, the clock's minute ends.
     pub fn next_tick_ms(&self) -> u64 {
         let to_minute = 60_000 - self.now.0.rem_euclid(60_000).unsigned_abs();
-        let young = |since: Timestamp| self.now.since_ms(since) < 60_000;
-        let has_young =
-            self.mirror.dispatches.values().any(|row| row.status.is_active() && young(row.created_at))
-                || self.attention().iter().any(|item| young(item.since));
         let toast = self.toasts.iter().map(|toast| toast.until.since_ms(self.now)).min().unwrap_or(u64::MAX);
         let is_moving = self.panes.values().filter_map(|pane| pane.copy.as_ref());
         if is_moving.into_iter().any(|copy| copy.is_dragged() || copy.leaves_at.is_some()) {
             return 50;
         }
-        let age = if has_young { 1_000 } else { to_minute };
-        age.min(toast.max(50)).clamp(50, 60_000)
+        self.ages.stays_ms().min(to_minute).min(toast).max(50)
     }
 
     /// Whether there is a picture of a pane; of one that ended under an earlier server there is none.
@@ -455,6 +463,7 @@ impl Model {
 
     /// The whole frame, on a blank one.
     pub fn draw(&self, canvas: &mut Canvas) {
+        self.ages.forget();
         super::screen::draw(self, canvas);
     }
 }

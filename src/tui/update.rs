@@ -154,7 +154,7 @@ fn tell_view(model: &mut Model, cmds: &mut Vec<Cmd>, is_claim: bool) {
         .collect();
     let view = View { panes, focus: model.focus.clone(), is_active: model.is_active };
     if view != model.told || is_claim {
-        model.told = view.clone();
+        model.told_before = std::mem::replace(&mut model.told, view.clone());
         cmds.push(Cmd::Send(ClientFrame::View(view)));
     }
 }

@@ -38,6 +38,50 @@ fn every_command_of_a_brief_is_taken_as_it_stands() {
     assert!(tasks.contains("= task_000000000002"), "{tasks}");
 }
 
+#[test]
+fn a_worker_that_may_start_workers_can_follow_its_brief() {
+    let mut world = World::new();
+    world.rules.max_depth = 2;
+    let run = |world: &mut World, line: &str| world.run(&words(line));
+    run(&mut world, "orca orchestration run-create --objective Brief");
+    run(&mut world, "orca orchestration task-create --spec Work");
+    world.terminal("term_w");
+    world.attempt("task_000000000002", "term_w", true);
+    let brief = "orca orchestration dispatch-show --task task_000000000002 --preamble";
+    let brief = run(&mut world, brief).stdout;
+    let (before_task, _) = brief.split_once("----- TASK -----").unwrap();
+    let read = before_task.lines().find(|line| line.contains(" skills get ")).unwrap();
+    let guide = run(&mut world, &read.replacen("/bin/orca", "orca", 1));
+    assert_eq!(guide.code, 0, "{guide:?}");
+    let (_, flags) = before_task.rsplit_once("Add ").unwrap();
+    let (from, rest) = flags.split_once(" (check: ").unwrap();
+    let (check, rest) = rest.split_once("); ").unwrap();
+    let (agent, _) = rest.split_once(" works here").unwrap();
+    // The flags go with the verbs of the guide, from wherever the agent's tools run.
+    let made = run(&mut world, &format!("orca orchestration run-create --objective Parts {from} --json"));
+    assert_eq!(made.code, 0, "{made:?}");
+    let made: Value = serde_json::from_str(&made.stdout).unwrap();
+    let id = made["result"]["run"]["id"].as_str().unwrap();
+    let check = check.replace("RUN_ID", id);
+    for line in [
+        format!("task-create --spec Part {from}"),
+        format!("worker-start --spec Other {agent} {from}"),
+        format!("check {check} --wait --types worker_done,escalation,question"),
+    ] {
+        assert!(guide.stdout.contains(line.split(' ').next().unwrap()), "{line}");
+        let printed = run(&mut world, &format!("orca orchestration {line}"));
+        let is_done = printed.code == 0 || format!("{printed:?}").contains("waits");
+        assert!(is_done, "{line}\n{printed:?}");
+    }
+    let owner = run(&mut world, &format!("orca orchestration run-show --id {id}")).stdout;
+    assert!(owner.contains("term_w"), "{owner}");
+    // All that any brief has stands in this one too.
+    for line in commands(&brief).into_iter().filter(|line| !line.contains("worker_done")) {
+        let printed = run(&mut world, &line);
+        assert!(printed.code == 0 || format!("{printed:?}").contains("waits"), "{line}\n{printed:?}");
+    }
+}
+
 /// An agent that does what its brief says, with the commands as they stand in it.
 const OBEDIENT: &str = r#"
 line() { printf '%s\n' "$1" | grep " orchestration.*$2" | head -n 1; }

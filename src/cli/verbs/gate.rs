@@ -46,6 +46,8 @@ pub struct GateCreateArgs {
     #[arg(long, value_name = "JSON")]
     options: Option<String>,
     #[command(flatten)]
+    run: RunArg,
+    #[command(flatten)]
     from: FromArg,
     #[command(flatten)]
     retry: RetryArg,
@@ -59,6 +61,7 @@ impl Verb for GateCreateArgs {
             task: self.task.clone(),
             question: self.question.clone(),
             options: options.unwrap_or_default(),
+            run: self.run.run.clone(),
             from: self.from.from.clone(),
         })
     }

@@ -55,18 +55,23 @@ fn text(hooks: &Hooks) -> String {
         lines
             .push(String::from("no scripts; orca repo hooks set or an orca.yaml in the repository has them"));
     }
+    // One text may stand in several places, and a worktree may wait for it: it is shown once.
+    let mut shown: Vec<(String, &ScriptRow)> = Vec::new();
     for (name, scripts) in named {
-        lines.extend(scripts.iter().map(|script| script_lines(name, script)));
+        for script in scripts {
+            match shown.iter_mut().find(|(_, known)| known.hash == script.hash) {
+                Some((names, _)) if names.split(", ").all(|known| known != name) => {
+                    names.push_str(&format!(", {name}"));
+                }
+                Some(_) => {}
+                None => shown.push((name.to_owned(), script)),
+            }
+        }
     }
-    let unapproved =
-        named.iter().flat_map(|(_, scripts)| scripts.iter()).filter(|script| !script.is_approved);
-    let mut commands: Vec<String> = unapproved
-        .map(|script| {
-            format!("approve: orca repo hooks approve --repo id:{} --hash {}", hooks.repo_id, short(script))
-        })
-        .collect();
-    commands.dedup();
-    lines.extend(commands);
+    lines.extend(shown.iter().map(|(names, script)| script_lines(names, script)));
+    lines.extend(shown.iter().filter(|(_, script)| !script.is_approved).map(|(_, script)| {
+        format!("approve: orca repo hooks approve --repo id:{} --hash {}", hooks.repo_id, short(script))
+    }));
     lines.join("\n")
 }
 

@@ -8,12 +8,13 @@ use crate::cli::tone::{self, tinted, warning};
 use crate::cli::verb::{Keepalive, Verb};
 use crate::client::Unanswered;
 use crate::model::message::{MessageType, Priority, ReportedOutcome};
+use crate::model::question::QuestionState;
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
     Answered, Ask, BrokenOff, Check, Checked, DEFAULT_ASK_MS, Inbox, MAX_ASK_MS, Mail, MessageRead,
     OneMessage, Replied, Reply, Send, SendReply, Sent, SentToGroup,
 };
-use crate::proto::row::MessageRow;
+use crate::proto::row::{MessageRow, QuestionStand};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
@@ -26,15 +27,36 @@ fn line(message: &MessageRow) -> String {
 /// is left out.
 fn block(message: &MessageRow) -> String {
     let body = if message.body == message.subject { String::new() } else { indented(&message.body) };
-    let options = message.payload.as_ref().and_then(|payload| payload.get("options")?.as_array());
-    let options: Vec<String> =
-        options.into_iter().flatten().filter_map(Value::as_str).map(one_line).collect();
-    let answers = if message.kind != MessageType::Question || options.is_empty() {
-        String::new()
-    } else {
-        format!("\n    options: {}", options.join(" | "))
-    };
-    format!("{}{body}{answers}", line(message))
+    let note = if message.kind == MessageType::Question { question_note(message) } else { String::new() };
+    format!("{}{body}{note}", line(message))
+}
+
+/// What a question can be answered with, or why it needs no answer any more.
+fn question_note(message: &MessageRow) -> String {
+    match message.question.as_ref().map(|question| (question.status, question)) {
+        Some((QuestionState::Answered, question)) => {
+            let answer = question.answer_body.as_deref().unwrap_or_default();
+            format!("\n    {}; nothing is left to do:{}", stand(question), indented(answer))
+        }
+        Some((QuestionState::Closed, question)) => {
+            format!("\n    {}: its attempt ended and waits for no answer", stand(question))
+        }
+        Some((QuestionState::Pending, _)) | None => {
+            let options = message.payload.as_ref().and_then(|payload| payload.get("options")?.as_array());
+            let options: Vec<String> =
+                options.into_iter().flatten().filter_map(Value::as_str).map(one_line).collect();
+            if options.is_empty() { String::new() } else { format!("\n    options: {}", options.join(" | ")) }
+        }
+    }
+}
+
+fn stand(question: &QuestionStand) -> String {
+    match (question.status, question.answered_by.as_deref()) {
+        (QuestionState::Answered, Some(by)) => format!("answered by {}", one_line(by)),
+        (QuestionState::Answered | QuestionState::Pending | QuestionState::Closed, _) => {
+            question.status.to_string()
+        }
+    }
 }
 
 fn indented(body: &str) -> String {
@@ -446,7 +468,8 @@ impl Verb for InboxArgs {
         }
         let shown = |message: &MessageRow| {
             let mark = if message.read { "read" } else { "unread" };
-            let place = format!("  ({mark}, to {})", message.to_handle);
+            let asked = message.question.as_ref().map(|question| format!(", {}", stand(question)));
+            let place = format!("  ({mark}{}, to {})", asked.unwrap_or_default(), message.to_handle);
             let body = if self.full { indented(&message.body) } else { String::new() };
             format!("{}{place}{body}", line(message))
         };

@@ -80,7 +80,9 @@ fn no_such(wanted: &str, shown: &str, verbs: &[String]) -> ErrorBody {
         Some(near) => invalid(format!("There is no command {shown:?}. Did you mean {near}?"))
             .with("suggestions", [near])
             .next_step(format!("orca schema {near}")),
-        None => invalid(format!("There is no command {shown:?}.")).next_step("orca --help"),
+        None => invalid(format!("There is no command {shown:?}; this prints what there is:"))
+            .with("validCommands", verbs)
+            .next_step("orca --help"),
     }
 }
 

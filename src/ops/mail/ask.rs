@@ -14,11 +14,15 @@ use crate::ops::caller::{self, Caller};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{gate, reply};
+use crate::proto::error::ErrorBody;
 use crate::proto::mail::{
     Answered, Ask, DEFAULT_ASK_MS, MAX_ASK_MS, MessageRead, OneMessage, Replied, Reply, brief_command,
 };
-use crate::proto::row::{MessageRow, QuestionRow};
+use crate::proto::row::{MessageRow, QuestionRow, QuestionStand};
 use serde_json::json;
+
+/// As much of an answer as an error quotes, in characters.
+const MAX_ANSWER_CHARS: usize = 200;
 
 /// `ask`.
 pub fn ask(cx: &mut Cx<'_>, call: Ask) -> Result<Answer, OpError> {
@@ -155,10 +159,7 @@ fn own_question(cx: &Cx<'_>, dispatch: &Dispatch, id: &str) -> Result<Question, 
 }
 
 fn find(cx: &Cx<'_>, id: &str) -> Result<Option<Question>, OpError> {
-    match MessageId::parse(id) {
-        Ok(id) => Ok(cx.tx.get::<Question>(id.as_str())?),
-        Err(_) => Ok(None),
-    }
+    Ok(cx.tx.get::<Question>(id)?)
 }
 
 fn wait_for(cx: &mut Cx<'_>, message: &MessageId, timeout_ms: u64) -> Result<Answer, OpError> {
@@ -232,7 +233,7 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
         return Err(invalid("--body is over 1 MiB; put the long text into a file and name it."));
     }
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let message = named(cx, &call.id)?;
+    let message = named(cx, &call.id, ErrorCode::QuestionNotFound)?;
     if let Some(run) = call.run.as_deref() {
         check_run(cx, &message, run)?;
     }
@@ -242,14 +243,10 @@ pub fn answer(cx: &mut Cx<'_>, call: Reply) -> Result<Answer, OpError> {
     }
 }
 
-fn named(cx: &Cx<'_>, id: &str) -> Result<Message, OpError> {
-    let message = match MessageId::parse(id) {
-        Ok(id) => cx.tx.get::<Message>(id.as_str())?,
-        Err(_) => None,
-    };
-    message.ok_or_else(|| {
+fn named(cx: &Cx<'_>, id: &str, missing: ErrorCode) -> Result<Message, OpError> {
+    cx.tx.get::<Message>(id)?.ok_or_else(|| {
         let shown = text::cut_chars(&text::one_line(id), 60);
-        refuse(ErrorCode::QuestionNotFound, format!("No message has the id {shown:?}."))
+        refuse(missing, format!("No message has the id {shown:?}."))
             .next_step("orca orchestration inbox --json")
             .into()
     })
@@ -258,7 +255,7 @@ fn named(cx: &Cx<'_>, id: &str) -> Result<Message, OpError> {
 /// `message-read`: as reading it with `check`, of one message. A question in it stays open.
 pub fn read(cx: &mut Cx<'_>, call: MessageRead) -> Result<Answer, OpError> {
     let caller = caller::resolve(cx, call.from.as_deref(), None)?;
-    let mut message = named(cx, &call.id)?;
+    let mut message = named(cx, &call.id, ErrorCode::MessageNotFound)?;
     if !is_readers(cx, &caller, &message.mailbox)? {
         let text = format!(
             "{} is mail to {}, which {} does not read.",
@@ -272,7 +269,8 @@ pub fn read(cx: &mut Cx<'_>, call: MessageRead) -> Result<Answer, OpError> {
             .into());
     }
     super::mark_read(cx, &mut message)?;
-    reply(&OneMessage { message: MessageRow::from(&message) })
+    let question = reach::question(cx, &message)?.map(QuestionStand::from);
+    reply(&OneMessage { message: MessageRow { question, ..MessageRow::from(&message) } })
 }
 
 /// `--run` asserts which Run a message is of.
@@ -325,18 +323,7 @@ fn answer_question(
                 duplicate: Some(true),
             });
         }
-        QuestionState::Answered => {
-            let by = question.answered_by.as_deref().unwrap_or("somebody");
-            return Err(refuse(
-                ErrorCode::AnswerConflict,
-                format!("{} was already answered by {by}.", question.message_id),
-            )
-            .with("answer", &question.answer_body)
-            .with("answeredBy", &question.answered_by)
-            .next_step(format!("orca orchestration worker-show --dispatch {} --json", question.dispatch_id))
-            .next_step("orca orchestration send --help")
-            .into());
-        }
+        QuestionState::Answered => return Err(conflict(cx, &question, &body)?.into()),
         QuestionState::Closed => {
             return Err(refuse(
                 ErrorCode::DispatchInactive,
@@ -380,6 +367,29 @@ fn answer_question(
         question: Some(QuestionRow::from(&question)),
         duplicate: Some(false),
     })
+}
+
+/// Another answer than the one there is, with what still tells the worker: plain mail, while it reads any.
+fn conflict(cx: &Cx<'_>, question: &Question, body: &str) -> Result<ErrorBody, OpError> {
+    let id = &question.message_id;
+    let by = question.answered_by.as_deref().unwrap_or("somebody");
+    let answer = text::one_line(question.answer_body.as_deref().unwrap_or_default());
+    let message =
+        format!("{id} was already answered by {by}: {:?}.", text::cut_chars(&answer, MAX_ANSWER_CHARS));
+    let mut error = refuse(ErrorCode::AnswerConflict, message)
+        .with("answer", &question.answer_body)
+        .with("answeredBy", &question.answered_by);
+    let dispatch = crate::ops::dispatch::named(cx, question.dispatch_id.as_str())?;
+    let is_short = body.chars().count() <= MAX_ANSWER_CHARS && text::one_line(body) == body;
+    if is_short && dispatch.status.is_active() && dispatch.revoked_at.is_none() {
+        error = error.next_step(format!(
+            "orca orchestration send --to dispatch:{} --subject {} --body {} --json",
+            dispatch.id,
+            text::shell_quote(&format!("After your question {id}")),
+            text::shell_quote(body)
+        ));
+    }
+    Ok(error.next_step(format!("orca orchestration worker-show --dispatch {} --json", dispatch.id)))
 }
 
 fn answer_mail(

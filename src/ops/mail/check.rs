@@ -12,7 +12,6 @@ use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{reply, settle};
 use crate::proto::mail::{Check, Checked, DEFAULT_CHECK_MS};
-use crate::proto::row::MessageRow;
 
 /// The longest wait: a day. What waits longer should look again.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -203,7 +202,7 @@ fn consume(cx: &mut Cx<'_>, mailbox: &Mailbox, boxes: &[Mailbox]) -> Result<Answ
     }
     reply(&Checked {
         count: batch.len(),
-        messages: batch.iter().map(MessageRow::from).collect(),
+        messages: reach::rows(cx, &batch)?,
         newer_waiting: (n_behind > 0).then_some(n_behind),
         ..about(cx, mailbox, batch.is_empty())?
     })

@@ -16,7 +16,6 @@ use crate::ops::error::{OpError, refuse};
 use crate::ops::reply;
 use crate::proto::error::ErrorBody;
 use crate::proto::mail::Checked;
-use crate::proto::row::MessageRow;
 
 /// `check` of a Run: acknowledge first, then look, or hand out a batch, or wait for one.
 pub(super) fn check(
@@ -190,7 +189,7 @@ fn outstanding(
         run_id: Some(run.clone()),
         delivery_id: Some(delivery.id),
         count: batch.len(),
-        messages: batch.iter().map(MessageRow::from).collect(),
+        messages: reach::rows(cx, &batch)?,
         replayed: Some(true),
         redeliveries: Some(delivery.n_redeliveries),
         acknowledged: acknowledged.cloned(),
@@ -227,7 +226,7 @@ fn freeze(
     Ok(Checked {
         delivery_id: Some(delivery.id),
         count: batch.len(),
-        messages: batch.iter().map(MessageRow::from).collect(),
+        messages: reach::rows(cx, &batch)?,
         replayed: Some(false),
         newer_waiting: Some(n_behind),
         queued_matching_messages: Some(reach::n_of(cx, &boxes, types)? > n_matching),

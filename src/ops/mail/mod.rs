@@ -26,7 +26,6 @@ use crate::model::question::{Question, QuestionState};
 use crate::model::run::Run;
 use crate::model::terminal::Terminal;
 use crate::proto::mail::{Inbox, Mail};
-use crate::proto::row::MessageRow;
 use serde_json::Value;
 
 /// A message before it is accepted.
@@ -167,7 +166,7 @@ pub fn inbox(cx: &mut Cx<'_>, call: Inbox) -> Result<Answer, OpError> {
         }
     }
     messages.truncate(reach::n_fitting(&messages, limit));
-    reply(&Mail { count: messages.len(), messages: messages.iter().map(MessageRow::from).collect() })
+    reply(&Mail { count: messages.len(), messages: reach::rows(cx, &messages)? })
 }
 
 /// Mail of a terminal: its own box, those of its attempts and of the Run it coordinates, newest first.

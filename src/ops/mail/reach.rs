@@ -6,13 +6,14 @@ use crate::base::text;
 use crate::model::delivery::MAX_BATCH;
 use crate::model::dispatch::Dispatch;
 use crate::model::message::{Mailbox, Message, MessageType};
+use crate::model::question::Question;
 use crate::model::run::{Consumer, Run};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::caller;
 use crate::ops::cx::Cx;
 use crate::ops::error::{OpError, refuse};
 use crate::proto::mail::MailElsewhere;
-use crate::proto::row::MessageRow;
+use crate::proto::row::{MessageRow, QuestionStand};
 use std::collections::BTreeSet;
 
 /// The most bytes of text in one reply; a frame holds 16 MiB, and escaping may double it.
@@ -130,6 +131,31 @@ pub(super) fn n_fitting<'a>(messages: impl IntoIterator<Item = &'a Message>, max
     n
 }
 
+/// The question that a message holds, as it stands by now.
+pub fn question(cx: &Cx<'_>, message: &Message) -> Result<Option<Question>, OpError> {
+    match message.kind {
+        MessageType::Question => Ok(cx.tx.get::<Question>(message.id.as_str())?),
+        MessageType::Status
+        | MessageType::Dispatch
+        | MessageType::WorkerDone
+        | MessageType::MergeReady
+        | MessageType::Escalation
+        | MessageType::Handoff
+        | MessageType::DecisionGate
+        | MessageType::Heartbeat => Ok(None),
+    }
+}
+
+/// Messages as whoever reads them sees them: a question with what became of it, so that nobody answers what
+/// was answered.
+pub(super) fn rows(cx: &Cx<'_>, messages: &[Message]) -> Result<Vec<MessageRow>, OpError> {
+    let row = |message: &Message| {
+        let question = question(cx, message)?.map(QuestionStand::from);
+        Ok(MessageRow { question, ..MessageRow::from(message) })
+    };
+    messages.iter().map(row).collect()
+}
+
 /// The newest `max` messages of these boxes, of these types, newest first, as far as they fit.
 pub(super) fn newest(
     cx: &Cx<'_>,
@@ -161,7 +187,7 @@ pub(super) fn newest(
     }
     found.sort_by_key(|message: &Message| std::cmp::Reverse(message.sequence));
     let n = n_fitting(&found, max);
-    Ok(found[..n].iter().map(MessageRow::from).collect())
+    rows(cx, &found[..n])
 }
 
 /// Refuses an address that nobody reads, so that accepted mail is never stranded.

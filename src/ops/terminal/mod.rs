@@ -11,10 +11,12 @@ pub mod send;
 pub mod wait;
 
 use super::caller;
-use super::cx::Cx;
+use super::cx::{Cx, LiveFacts};
 use super::error::{OpError, refuse};
+use super::worker::seen::see;
 use crate::base::code::ErrorCode;
 use crate::base::id::RunId;
+use crate::model::fleet;
 use crate::model::run::Run;
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::model::worktree::Worktree;
@@ -48,6 +50,13 @@ pub fn status_word(terminal: &Terminal) -> &'static str {
 pub fn agent_in(cx: &Cx<'_>, terminal: &Terminal) -> Option<String> {
     let own = terminal.agent.clone().filter(|agent| agent != "shell");
     own.or_else(|| cx.world.live(&terminal.id)?.agent)
+}
+
+/// What the agent in a terminal does, in the word that every view has for it: that of its attempt where nothing
+/// shows it by itself.
+pub fn activity(cx: &Cx<'_>, terminal: &Terminal, live: &LiveFacts) -> Result<String, OpError> {
+    let attempt = caller::active_dispatch(cx, terminal)?.map(|dispatch| see(cx, dispatch)).transpose()?;
+    Ok(fleet::activity(&live.activity, attempt.map(|attempt| attempt.word(cx))).to_owned())
 }
 
 /// The Run in whose tab a terminal is shown: that of its attempt, the one it was made for, or the one it

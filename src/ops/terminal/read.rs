@@ -1,6 +1,6 @@
 //! Looking at terminals: `list`, `show`, `read`, `export`. They change nothing.
 
-use super::{agent_in, is_alive, status_word, target};
+use super::{activity, agent_in, is_alive, status_word, target};
 use crate::base::code::ErrorCode;
 use crate::base::text;
 use crate::model::terminal::{Terminal, TerminalLife};
@@ -40,7 +40,8 @@ pub fn list(cx: &mut Cx<'_>, call: TerminalList) -> Result<Answer, OpError> {
         Some(_) => cx.tx.count::<Terminal>(index, value)?,
         None => cx.tx.n_rows::<Terminal>()?,
     };
-    let terminals: Vec<TerminalSummary> = all.iter().map(|terminal| summary(cx, terminal)).collect();
+    let terminals: Vec<TerminalSummary> =
+        all.iter().map(|terminal| summary(cx, terminal)).collect::<Result<_, _>>()?;
     let truncated = terminals.len() < total_count;
     reply(&Terminals { terminals, visual_layouts, total_count, truncated })
 }
@@ -59,13 +60,16 @@ fn layouts(newest_first: &[Terminal]) -> Vec<VisualLayout> {
     tabs.into_iter().map(|(tab, panes)| VisualLayout { tab_id: tab.to_owned(), panes }).collect()
 }
 
-fn summary(cx: &Cx<'_>, terminal: &Terminal) -> TerminalSummary {
-    let live = cx.world.live(&terminal.id);
+fn summary(cx: &Cx<'_>, terminal: &Terminal) -> Result<TerminalSummary, OpError> {
+    let mut live = cx.world.live(&terminal.id);
+    if let Some(live) = &mut live {
+        live.activity = activity(cx, terminal, live)?;
+    }
     let screen = cx.world.read_output(&terminal.id, &ReadWish { cursor: None, limit: 5, is_screen: true });
     let preview = screen.map(|page| page.lines).unwrap_or_default();
     let preview: Vec<&str> =
         preview.iter().map(String::as_str).filter(|line| !line.trim().is_empty()).collect();
-    TerminalSummary {
+    Ok(TerminalSummary {
         row: TerminalRow::from(terminal),
         leaf_id: terminal.pane_key.leaf().unwrap_or_default().to_owned(),
         pty_id: is_alive(terminal).then(|| terminal.incarnation.to_string()),
@@ -86,7 +90,7 @@ fn summary(cx: &Cx<'_>, terminal: &Terminal) -> TerminalSummary {
             is_input_held: false,
             agent: live.agent,
         }),
-    }
+    })
 }
 
 /// `terminal show`.
@@ -94,7 +98,7 @@ pub fn show(cx: &mut Cx<'_>, call: TerminalShow) -> Result<Answer, OpError> {
     let terminal = target(cx, call.terminal.as_deref())?;
     let live = cx.world.live(&terminal.id).filter(|_| is_alive(&terminal));
     let detail = TerminalDetail {
-        summary: summary(cx, &terminal),
+        summary: summary(cx, &terminal)?,
         pane_runtime_id: terminal.pane_key.leaf().unwrap_or_default().to_owned(),
         renderer_graph_epoch: cx.runtime_id.to_owned(),
         agent_wait: live.and_then(|live| agent_wait(&live)),

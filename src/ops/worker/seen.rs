@@ -2,11 +2,12 @@
 //! (contract 8.2). The verdicts themselves are `model::fleet`'s, which the screen asks too.
 
 use super::worker_of;
-use crate::base::id::DispatchId;
+use crate::base::id::{DispatchId, GateId};
 use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::event::EventKind;
 use crate::model::fleet::{self, DeliveryEvidence, LaneDelivery, Life, Reasons, Sight};
 use crate::model::gate::Gate;
+use crate::model::limit::CONTINUE;
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::question::Question;
 use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
@@ -59,6 +60,8 @@ pub struct Seen {
     pub live: Option<LiveFacts>,
     /// Its setup script, while that waits for a person.
     pub setup: Option<Setup>,
+    /// It passed a limit, and nobody has said yet whether it goes on.
+    over_limit: Option<GateId>,
     has_question: bool,
     task: Task,
     is_latest: bool,
@@ -77,7 +80,8 @@ pub fn see(cx: &Cx<'_>, dispatch: Dispatch) -> Result<Seen, OpError> {
     let is_latest = task.n_attempts == dispatch.attempt;
     let active = worker.as_ref().filter(|_| dispatch.status.is_active());
     let setup = active.map(|worker| setup::waiting(&cx.tx, worker)).transpose()?.flatten();
-    Ok(Seen { setup, dispatch, worker, resource, terminal, live, has_question, task, is_latest })
+    let over_limit = cx.tx.first::<Gate>("pending_limit", dispatch.id.as_str())?.map(|gate| gate.id);
+    Ok(Seen { setup, over_limit, dispatch, worker, resource, terminal, live, has_question, task, is_latest })
 }
 
 impl Seen {
@@ -181,6 +185,11 @@ impl Seen {
         fleet::delivery(status, worker, dispatched_at, last_heartbeat_at, output_at)
     }
 
+    /// The word for its state.
+    pub fn word(&self, cx: &Cx<'_>) -> fleet::Shown {
+        self.shown(self.quiet_ms(cx))
+    }
+
     fn shown(&self, quiet_ms: Option<u64>) -> fleet::Shown {
         Sight {
             brief: self.brief().0,
@@ -216,7 +225,7 @@ impl Seen {
                 && (self.activity() == "blocked"
                     || self.is_held()
                     || self.setup.is_some()
-                    || is_over_limit(cx, &self.dispatch)?),
+                    || self.over_limit.is_some()),
             failure: is_open && self.outcome() == "failed",
             interruption: is_open
                 && (self.dispatch.termination == Some(Termination::Abandoned) || (is_lost && was_killed)),
@@ -238,6 +247,10 @@ impl Seen {
         };
         if let Some(setup) = &self.setup {
             return NextAction { kind: String::from("inspect"), argv: setup::show_argv(setup) };
+        }
+        if let Some(gate) = &self.over_limit {
+            let decide = ["orchestration", "gate-resolve", "--id", gate.as_str(), "--resolution", CONTINUE];
+            return NextAction { kind: String::from("decide"), argv: decide.map(str::to_owned).to_vec() };
         }
         let state = self.terminal_state();
         let is_settled = !self.dispatch.status.is_active();
@@ -321,11 +334,6 @@ impl Seen {
             },
         })
     }
-}
-
-/// It passed a limit, and the person has not said yet whether it goes on.
-fn is_over_limit(cx: &Cx<'_>, dispatch: &Dispatch) -> Result<bool, OpError> {
-    Ok(cx.tx.count::<Gate>("pending_limit", dispatch.id.as_str())? > 0)
 }
 
 /// Whether the brief of an attempt stands in its terminal; what its agent makes of it is another question

@@ -97,7 +97,7 @@ fn agent(cx: &Cx<'_>, terminal: &Terminal, kind: String, live: &LiveFacts) -> Re
         Some(dispatch) => cx.tx.get::<Terminal>(&dispatch.creator_handle)?,
         None => None,
     };
-    let state = if live.activity.is_empty() { String::from("unknown") } else { live.activity.clone() };
+    let state = terminal::activity(cx, terminal, live)?;
     let since = if live.activity.is_empty() { terminal.created_at } else { live.activity_since };
     Ok(AgentSummary {
         pane_key: terminal.pane_key.clone(),

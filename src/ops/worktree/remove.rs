@@ -90,8 +90,12 @@ fn check_nothing_runs(cx: &Cx<'_>, worktree: &Worktree, terminals: &[TerminalId]
     }
     let names: Vec<&str> =
         dispatches.iter().map(DispatchId::as_str).chain(terminals.iter().map(TerminalId::as_str)).collect();
-    let message =
-        format!("{} is in use ({}); removing it would end them.", worktree.display_name, names.join(", "));
+    let message = format!(
+        "{} is in use ({}); removing it would end {}.",
+        worktree.display_name,
+        names.join(", "),
+        if names.len() == 1 { "it" } else { "them" }
+    );
     let quoted = text::shell_quote(&format!("id:{}", worktree.id));
     let mut body = refuse(ErrorCode::ConfirmationRequired, message)
         .with("terminals", terminals)

@@ -119,7 +119,7 @@ fn need_row(model: &Model, item: Attention) -> BoardRow {
     if item.need.is_counted() {
         line = line.then(format!("{} ", item.mark.word), item.mark.role);
     }
-    let age = text::age(model.now.since_ms(item.since));
+    let age = model.moment().age(item.since);
     row(line.then(item.text, Role::Text).at_right(age, Role::Quiet), Target::Need(item.need))
 }
 
@@ -190,7 +190,7 @@ fn rank(state: TaskState) -> u8 {
 
 fn task_rows(model: &Model, task: &TaskRow, rows: &mut Vec<BoardRow>) {
     let mirror = &model.mirror;
-    let mark = facts::task_mark(mirror, task, model.now);
+    let mark = facts::task_mark(mirror, task, model.moment());
     let attempt = mirror.latest_attempt(&task.id);
     let title = facts::task_title(task);
     let since = match task.status {
@@ -201,7 +201,7 @@ fn task_rows(model: &Model, task: &TaskRow, rows: &mut Vec<BoardRow>) {
         TaskState::Pending | TaskState::Ready | TaskState::Blocked => None,
     };
     let age = since.unwrap_or(task.created_at);
-    let age = text::age(model.now.since_ms(age));
+    let age = model.moment().age(age);
     let line = Line::new()
         .then(format!("{} ", mark.glyph), mark.role)
         .then(title, if task.status.is_settled() { Role::Quiet } else { Role::Text });
@@ -241,10 +241,10 @@ fn dispatches(model: &Model, rows: &mut Vec<BoardRow>) {
     gap(rows);
     rows.push(heading("DISPATCHES", active.len().to_string()));
     for dispatch in active {
-        let mark = facts::attempt_mark(&model.mirror, dispatch, model.now);
+        let mark = facts::attempt_mark(&model.mirror, dispatch, model.moment());
         let heard = match dispatch.last_heartbeat_at {
-            Some(at) => format!("♥ {}", text::age(model.now.since_ms(at))),
-            None => format!("no report {}", text::age(model.now.since_ms(dispatch.created_at))),
+            Some(at) => format!("♥ {}", model.moment().age(at)),
+            None => format!("no report {}", model.moment().age(dispatch.created_at)),
         };
         let phase = dispatch.last_phase.as_deref().map(text::one_line).filter(|phase| !phase.is_empty());
         let title = facts::title_of(&model.mirror, &dispatch.task_id);
@@ -275,7 +275,7 @@ fn other_panes(model: &Model, rows: &mut Vec<BoardRow>) {
         let is_focused = model.focus.as_ref() == Some(&pane.handle);
         let is_coordinator =
             mirror.runs.values().any(|run| run.coordinator_handle.as_deref() == Some(pane.handle.as_str()));
-        let mark = facts::pane_mark(mirror, pane, model.now);
+        let mark = facts::pane_mark(mirror, pane, model.moment());
         let glyph = if mark.glyph.is_empty() { "›" } else { mark.glyph };
         let name = match facts::pane_title(mirror, pane) {
             title if is_coordinator && title != "coordinator" => format!("coordinator {title}"),

@@ -20,12 +20,11 @@ pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page
         let lines = vec![Line::new().then(format!("{id} is not there any more."), Role::Quiet)];
         return Page { title: id.to_string(), lines, scroll, hints };
     };
-    let mark = facts::task_mark(mirror, task, model.now);
+    let mark = facts::task_mark(mirror, task, model.moment());
     let mut page = vec![
-        Line::new().then(format!("{} {}", mark.glyph, mark.word), mark.role).at_right(
-            format!("{id} · created {} ago", text::age(model.now.since_ms(task.created_at))),
-            Role::Quiet,
-        ),
+        Line::new()
+            .then(format!("{} {}", mark.glyph, mark.word), mark.role)
+            .at_right(format!("{id} · created {} ago", model.moment().age(task.created_at)), Role::Quiet),
         Line::new(),
     ];
     next_step(model, task, n_cols, &mut page);
@@ -36,7 +35,7 @@ pub fn project(model: &Model, id: &TaskId, scroll: usize, n_cols: usize) -> Page
         page.push(Line::new());
         page.push(Line::new().then("AFTER", Role::Heading));
         for dep in &task.deps {
-            let mark = mirror.tasks.get(dep).map(|task| facts::task_mark(mirror, task, model.now));
+            let mark = mirror.tasks.get(dep).map(|task| facts::task_mark(mirror, task, model.moment()));
             let (glyph, word, role) =
                 mark.map_or(("·", String::new(), Role::Quiet), |mark| (mark.glyph, mark.word, mark.role));
             page.push(
@@ -94,10 +93,12 @@ fn attempts(model: &Model, id: &TaskId, n_cols: usize, page: &mut Vec<Line>) {
         page.push(Line::new().then("none yet", Role::Quiet));
     }
     for attempt in attempts.into_iter().rev() {
-        let mark = facts::attempt_mark(mirror, attempt, model.now);
+        let mark = facts::attempt_mark(mirror, attempt, model.moment());
         let agent = facts::agent_of(mirror, &attempt.id).map(text::one_line).unwrap_or_default();
-        let end = attempt.completed_at.unwrap_or(model.now);
-        let took = text::age(end.since_ms(attempt.created_at));
+        let took = match attempt.completed_at {
+            Some(end) => text::age(end.since_ms(attempt.created_at)),
+            None => model.moment().age(attempt.created_at),
+        };
         let line = Line::new()
             .then(format!("#{} ", attempt.attempt), Role::Heading)
             .then(format!("{} {}", mark.glyph, mark.word), mark.role)

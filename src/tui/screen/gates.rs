@@ -28,7 +28,7 @@ pub fn project(model: &Model, scroll: usize, n_cols: usize) -> Page {
             Line::new()
                 .then(format!("{glyph} "), role)
                 .then(facts::title_of(&model.mirror, &gate.task_id), Role::Heading)
-                .at_right(format!("{} ago", text::age(model.now.since_ms(end))), Role::Quiet),
+                .at_right(format!("{} ago", model.moment().age(end)), Role::Quiet),
         );
         page.extend(
             lines::wrap(&gate.question, n_cols).into_iter().map(|row| Line::new().then(row, Role::Text)),

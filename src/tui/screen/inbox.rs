@@ -227,14 +227,14 @@ fn list_line(model: &Model, item: &Item, is_selected: bool) -> Line {
     Line::new()
         .then(format!("{} ", item.mark.glyph), item.mark.role)
         .then(item.line.clone(), Role::Text)
-        .at_right(text::age(model.now.since_ms(item.since)), Role::Quiet)
+        .at_right(model.moment().age(item.since), Role::Quiet)
         .selected(is_selected)
 }
 
 fn head(model: &Model, item: &Item) -> Vec<Line> {
     let title = item.task.as_ref().map(|task| facts::title_of(&model.mirror, task));
     let title = title.map(|title| format!("· {title}")).unwrap_or_default();
-    let age = text::age(model.now.since_ms(item.since));
+    let age = model.moment().age(item.since);
     let mut who = Vec::new();
     who.extend(item.agent.clone());
     who.extend(item.attempt.map(|attempt| format!("attempt #{attempt}")));

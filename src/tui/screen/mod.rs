@@ -53,8 +53,8 @@ pub fn draw(model: &Model, canvas: &mut Canvas) {
     if model.modal.is_some() || model.sidebar_row.is_some() {
         canvas.cursor = None;
     }
-    draw_modal(model, areas.panes.union(areas.sidebar.unwrap_or(areas.panes)), canvas);
-    draw_toasts(model, areas.panes, canvas);
+    let modal = draw_modal(model, areas.panes.union(areas.sidebar.unwrap_or(areas.panes)), canvas);
+    draw_toasts(model, areas.panes, modal, canvas);
 }
 
 /// The part of the frame in which rows of panes are shown. None where something may lie over them, so
@@ -71,20 +71,23 @@ pub fn part<'m>(model: &'m Model, rows: &PaneRows) -> Option<panes::Part<'m>> {
     if is_covered { None } else { panes::part(model, rows) }
 }
 
-fn draw_modal(model: &Model, area: Rect, canvas: &mut Canvas) {
-    match &model.modal {
-        Some(Modal::Inbox(view)) => inbox::draw(&inbox::project(model, view, area), area, canvas),
-        Some(Modal::Task { .. } | Modal::Gates { .. } | Modal::Help { .. }) => {
-            if let Some((page, area)) = page(model, area) {
-                draw_page(&page, area, canvas, model);
-            }
+/// Draws what lies over the panes, and tells where.
+fn draw_modal(model: &Model, area: Rect, canvas: &mut Canvas) -> Option<Rect> {
+    match model.modal.as_ref()? {
+        Modal::Inbox(view) => {
+            inbox::draw(&inbox::project(model, view, area), area, canvas);
+            Some(area)
         }
-        Some(Modal::Palette { field, selected }) => {
+        Modal::Task { .. } | Modal::Gates { .. } | Modal::Help { .. } => {
+            let (page, area) = page(model, area)?;
+            draw_page(&page, area, canvas, model);
+            Some(area)
+        }
+        Modal::Palette { field, selected } => {
             let vm = palette::project(model, field.text(), *selected);
-            palette::draw(&vm, field, area, canvas);
+            Some(palette::draw(&vm, field, area, canvas))
         }
-        Some(Modal::ConfirmClose { question, .. }) => draw_confirm(model, question, area, canvas),
-        None => {}
+        Modal::ConfirmClose { question, .. } => Some(draw_confirm(model, question, area, canvas)),
     }
 }
 
@@ -143,7 +146,7 @@ fn draw_page(page: &Page, area: Rect, canvas: &mut Canvas, model: &Model) {
     }
 }
 
-fn draw_confirm(model: &Model, question: &str, area: Rect, canvas: &mut Canvas) {
+fn draw_confirm(model: &Model, question: &str, area: Rect, canvas: &mut Canvas) -> Rect {
     let rows = text::wrap(question, usize::from(area.width.min(60).saturating_sub(4)));
     let area = layout::centred(area, 60, u16::try_from(rows.len()).unwrap_or(1) + 2);
     canvas.clear(area);
@@ -151,30 +154,53 @@ fn draw_confirm(model: &Model, question: &str, area: Rect, canvas: &mut Canvas) 
     let inside = text::framed("Close pane", &hints, area, &mut canvas.buffer, model.theme);
     let lines: Vec<Line> = rows.into_iter().map(|row| Line::new().then(row, Role::Text)).collect();
     text::draw_lines(&lines, inside, &mut canvas.buffer, model.theme);
+    area
 }
 
+/// The widest note, in columns.
+const NOTE_COLS: u16 = 72;
+/// The most rows of a note.
+const NOTE_ROWS: usize = 6;
+
 /// Notes lie over the lower right corner, above the row in which a prompt or the end of a program stands,
-/// and never take the keyboard.
-fn draw_toasts(model: &Model, area: Rect, canvas: &mut Canvas) {
-    let mut bottom = area.bottom().saturating_sub(1);
-    for toast in model.toasts.iter().rev() {
-        let width = area.width.min(72);
-        let rows = text::wrap(&toast.text, usize::from(width.saturating_sub(4)));
-        let n_rows = u16::try_from(rows.len()).unwrap_or(1).min(6);
+/// and never take the keyboard. Where they would lie over the frame of what is open, they lie inside it.
+fn draw_toasts(model: &Model, area: Rect, modal: Option<Rect>, canvas: &mut Canvas) {
+    let notes = |width: u16| -> Vec<(bool, Vec<String>)> {
+        let rows = |text: &str| text::wrap(text, usize::from(width.saturating_sub(4)));
+        let cut = |text: &str| rows(text).into_iter().take(NOTE_ROWS).collect();
+        model.toasts.iter().rev().map(|toast| (toast.is_error, cut(&toast.text))).collect()
+    };
+    let mut area = Rect { height: area.height.saturating_sub(1), ..area };
+    let mut shown = notes(area.width.min(NOTE_COLS));
+    let n_rows: usize = shown.iter().map(|(_, rows)| rows.len()).sum();
+    let n_rows = u16::try_from(n_rows).unwrap_or(u16::MAX).min(area.height);
+    let width = area.width.min(NOTE_COLS);
+    let corner = Rect::new(area.right() - width, area.bottom() - n_rows, width, n_rows);
+    if let Some(modal) = modal.filter(|modal| modal.intersects(corner)) {
+        area = Rect::new(
+            modal.x + 1,
+            modal.y + 1,
+            modal.width.saturating_sub(2),
+            modal.height.saturating_sub(2),
+        );
+        shown = notes(area.width.min(NOTE_COLS));
+    }
+    let mut bottom = area.bottom();
+    for (is_error, rows) in shown {
+        let n_rows = u16::try_from(rows.len()).unwrap_or(1);
         if bottom < area.top() + n_rows {
             break;
         }
         let used = rows.iter().map(|row| crate::base::text::width(row)).max().unwrap_or(0);
-        let width = width.min(u16::try_from(used + 4).unwrap_or(width));
+        let width = area.width.min(u16::try_from(used + 4).unwrap_or(area.width));
         bottom -= n_rows;
-        let box_area = Rect::new(area.right() - width, bottom, width, n_rows);
-        canvas.clear(box_area);
-        let role = if toast.is_error { Role::Bad } else { Role::Focus };
-        for (row, text) in (box_area.top()..box_area.bottom()).zip(rows) {
-            let glyph =
-                if row == box_area.top() { if toast.is_error { "✗ " } else { "• " } } else { "  " };
-            let line = Line::new().then(format!(" {glyph}"), role).then(text, Role::Heading);
-            line.draw(Rect { y: row, height: 1, ..box_area }, &mut canvas.buffer, model.theme);
+        let place = Rect::new(area.right() - width, bottom, width, n_rows);
+        canvas.clear(place);
+        let (sign, role) = if is_error { ("✗ ", Role::Bad) } else { ("• ", Role::Focus) };
+        for (row, text) in (place.top()..place.bottom()).zip(rows) {
+            let sign = if row == place.top() { sign } else { "  " };
+            let line = Line::new().then(format!(" {sign}"), role).then(text, Role::Heading);
+            line.draw(Rect { y: row, height: 1, ..place }, &mut canvas.buffer, model.theme);
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Choice {
     pub action: Option<Action>,
     pub terminal: Option<TerminalId>,
     pub task: Option<TaskId>,
+    /// Other words that find it.
+    also: &'static str,
 }
 
 /// The palette.
@@ -53,6 +55,7 @@ fn matching(model: &Model, filter: &str) -> Vec<Choice> {
                 label: action.text().to_owned(),
                 right,
                 action: Some(action),
+                also: action.also(),
                 ..Choice::default()
             });
         }
@@ -64,12 +67,12 @@ fn matching(model: &Model, filter: &str) -> Vec<Choice> {
     }
     for task in model.mirror.tasks.values() {
         let label = format!("task: {}", facts::task_title(task));
-        let right = facts::task_mark(&model.mirror, task, model.now).word;
+        let right = facts::task_mark(&model.mirror, task, model.moment()).word;
         choices.push(Choice { label, right, task: Some(task.id.clone()), ..Choice::default() });
     }
     choices.retain(|choice| {
         let label = choice.label.to_lowercase();
-        words.iter().all(|word| label.contains(word.as_str()))
+        words.iter().all(|word| label.contains(word.as_str()) || choice.also.contains(word.as_str()))
     });
     choices
 }
@@ -94,8 +97,8 @@ pub fn project(model: &Model, filter: &str, selected: usize) -> Vm {
     Vm { lines: rows, theme: model.theme }
 }
 
-/// Draws the palette near the top.
-pub fn draw(vm: &Vm, field: &Field, area: Rect, canvas: &mut Canvas) {
+/// Draws the palette near the top, and tells where.
+pub fn draw(vm: &Vm, field: &Field, area: Rect, canvas: &mut Canvas) -> Rect {
     let n_rows = u16::try_from(N_ROWS + 4).unwrap_or(16);
     let mut place = layout::centred(area, 70, n_rows);
     place.y = area.y + (area.height - place.height) / 3;
@@ -108,4 +111,5 @@ pub fn draw(vm: &Vm, field: &Field, area: Rect, canvas: &mut Canvas) {
     super::draw_field(field, line, canvas, vm.theme.style(Role::Text));
     let list = Rect { y: inside.y + 2, height: inside.height.saturating_sub(2), ..inside };
     lines::draw_lines(&vm.lines, list, &mut canvas.buffer, vm.theme);
+    place
 }

@@ -153,7 +153,7 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
     let mirror = &model.mirror;
     let frame = if is_focused { Role::Focus } else { Role::Frame };
     let Some(row) = mirror.terminals.get(terminal) else { return Line::new().then("─ ", frame) };
-    let mark = facts::pane_mark(mirror, row, model.now);
+    let mark = facts::pane_mark(mirror, row, model.moment());
     let pane = model.panes.get(terminal);
     let name_role = if is_focused { Role::Focus } else { Role::Text };
     let mut line = Line::new().then(if is_focused { "━▶ " } else { "── " }, frame);
@@ -181,11 +181,17 @@ fn title(model: &Model, terminal: &TerminalId, rect: Rect, is_focused: bool, n_h
         details.push(format!("#{}", attempt.attempt));
     }
     details.extend(facts::agent_in(mirror, row).map(text::one_line));
-    if rect.width >= 70 {
-        details.extend(row.branch.as_deref().map(text::one_line));
+    if let Some(branch) = row.branch.as_deref().map(text::one_line) {
+        let spans = line.left.iter().map(|span| span.text.as_str());
+        let used: usize = spans.chain(details.iter().map(String::as_str)).map(text::width).sum();
+        let with_branch = used + 3 * (details.len() + 1) + text::width(&branch);
+        if rect.width >= 70 || with_branch < usize::from(rect.width) {
+            details.push(branch);
+        }
     }
-    let is_running = row.life == TerminalLife::Running;
-    if let Some(pane) = pane.filter(|pane| is_running && !pane.image.rows().is_empty()) {
+    // While this screen has the sizes, a picture of another one is only late.
+    let is_others = row.life == TerminalLife::Running && !model.is_active;
+    if let Some(pane) = pane.filter(|pane| is_others && !pane.image.rows().is_empty()) {
         let (size, inside) = (pane.image.size(), model.inside(rect));
         if size != TermSize::clamped(inside.height, inside.width) {
             details.push(format!("sized {}×{} elsewhere", size.n_cols(), size.n_rows()));
@@ -220,7 +226,7 @@ fn banner(model: &Model, terminal: &TerminalId, pane: Option<&Pane>) -> Option<L
         TerminalLife::Exited | TerminalLife::Lost => {
             let end = row.end.as_ref();
             let how = end.map_or_else(|| String::from("lost: nobody saw how it ended"), ToString::to_string);
-            let age = end.map(|end| format!(" {} ago", text::age(model.now.since_ms(end.at))));
+            let age = end.map(|end| format!(" {} ago", model.moment().age(end.at)));
             format!(" {how}{} ", age.unwrap_or_default())
         }
         TerminalLife::Starting | TerminalLife::Running | TerminalLife::Closed | TerminalLife::Failed => {

@@ -8,8 +8,9 @@ use crate::tui::widget::text::{Line, Span};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-/// Columns of a tab's name.
+/// Columns of a tab's name, and the most of them where there is room.
 const TAB_COLS: usize = 24;
+const MAX_TAB_COLS: usize = 60;
 
 /// The status line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +68,7 @@ fn tabs(model: &Model, room: usize) -> Vec<TabSpan> {
             })
             .collect()
     };
-    let most = if model.n_cols < 100 { 16 } else { TAB_COLS };
+    let most = if model.n_cols < 100 { 16 } else { TAB_COLS.max(room / tabs.len().max(1)).min(MAX_TAB_COLS) };
     let fitting = (MIN_TAB_COLS..=most).rev().map(named).find(|spans| n_cols(spans) <= room);
     if let Some(spans) = fitting {
         return spans;

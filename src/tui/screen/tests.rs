@@ -1,9 +1,11 @@
 //! Each screen in interesting states, as text. Read the snapshots, do not just accept them.
 
+use crate::base::clock::Timestamp;
 use crate::base::grid::Link;
 use crate::base::id::TaskId;
 use crate::base::size::TermSize;
 use crate::model::dispatch::Termination;
+use crate::model::task::TaskState;
 use crate::proto::event::RowView;
 use crate::pty::snapshot::PaneRows;
 use crate::pty::term::{Term, TermConfig};
@@ -247,6 +249,28 @@ fn nothing_yet_and_too_small() {
         desk
     });
     check("tiny_12x3", &Desk::team(12, 3));
+}
+
+#[test]
+fn the_screen_sleeps_exactly_until_an_age_on_it_reads_otherwise() {
+    let mut desk = Desk::team(110, 50);
+    let idle_for = 12 * 60_000;
+    let mut young =
+        desk.model.mirror.tasks.values().find(|task| task.status == TaskState::Ready).unwrap().clone();
+    young.created_at = Timestamp(desk.model.now.0 - 5_000);
+    desk.rows(vec![RowView::Task(young)]);
+    assert!(desk.screen().contains("ready 5s"), "{}", desk.screen());
+    let (began, mut n_drawn) = (desk.model.now, 0);
+    while desk.model.now.since_ms(began) < idle_for {
+        let (shown, now) = (desk.screen(), desk.model.now);
+        let sleep_ms = desk.model.next_tick_ms();
+        desk.take(Msg::Tick(now.plus_ms(sleep_ms - 1)));
+        assert_eq!(desk.screen(), shown, "{sleep_ms}");
+        desk.take(Msg::Tick(now.plus_ms(sleep_ms)));
+        assert_ne!(desk.screen(), shown, "{sleep_ms}");
+        n_drawn += 1;
+    }
+    assert!((56..100).contains(&n_drawn), "{n_drawn}");
 }
 
 #[test]

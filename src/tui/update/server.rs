@@ -80,8 +80,10 @@ pub fn screen(model: &mut Model, terminal: &TerminalId, patch: &[u8]) -> Vec<Cmd
     }
     if is_applied && pane.image.size() != size {
         model.press = None;
-        let told = model.told.panes.iter().find(|pane| pane.terminal == *terminal);
-        if told.is_some_and(|told| told.size == size) {
+        let told =
+            |view: &View| view.panes.iter().find(|pane| pane.terminal == *terminal).map(|pane| pane.size);
+        let is_late = told(&model.told_before) == Some(pane.image.size());
+        if told(&model.told) == Some(size) && !is_late {
             // It had our size until now: another client was used.
             model.is_active = false;
         }

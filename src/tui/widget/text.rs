@@ -92,6 +92,10 @@ impl Line {
             col += u16::try_from(width).unwrap_or(0);
             room -= width.min(room);
             if cut != span.text {
+                if has_right {
+                    // What the line is drawn over does not touch the cut.
+                    buffer.set_string(col, area.y, " ", style_of(span.role));
+                }
                 break;
             }
         }
@@ -105,8 +109,8 @@ pub fn wrap(source: &str, n_cols: usize) -> Vec<String> {
     for line in text::many_lines(source).replace('\t', "    ").split('\n') {
         let mut row = String::new();
         let mut used = 0;
-        for word in line.split_word_bounds() {
-            let width = text::width(word);
+        for word in unbroken(line) {
+            let width = text::width(&word);
             if used + width > n_cols && used > 0 {
                 rows.push(std::mem::take(&mut row).trim_end().to_owned());
                 used = 0;
@@ -127,6 +131,23 @@ pub fn wrap(source: &str, n_cols: usize) -> Vec<String> {
         rows.push(row.trim_end().to_owned());
     }
     rows
+}
+
+/// The pieces of a line between which it may be broken: words with what stands close to them, blanks, and the
+/// signs of scripts that are written without blanks.
+fn unbroken(line: &str) -> Vec<String> {
+    let is_open = |piece: &str| piece.trim().is_empty() || text::width(piece) > piece.chars().count();
+    let mut pieces: Vec<String> = Vec::new();
+    let mut was_open = true;
+    for piece in line.split_word_bounds() {
+        let is_open = is_open(piece);
+        match pieces.last_mut().filter(|_| !is_open && !was_open) {
+            Some(last) => last.push_str(piece),
+            None => pieces.push(piece.to_owned()),
+        }
+        was_open = is_open;
+    }
+    pieces
 }
 
 /// Draws lines from the top of an area, as many as fit.
@@ -175,6 +196,8 @@ mod tests {
         assert_eq!(wrap("the quick  brown fox\n\nend", 10), ["the quick", "brown fox", "", "end"]);
         assert_eq!(wrap("abcdefghijk", 4), ["abcd", "efgh", "ijk"]);
         assert_eq!(wrap("日本語", 4), ["日本", "語"]);
+        assert_eq!(wrap("once decided. So", 12), ["once", "decided. So"]);
+        assert_eq!(wrap("see (src/a.rs:4)", 14), ["see", "(src/a.rs:4)"]);
     }
 
     #[test]
@@ -184,5 +207,8 @@ mod tests {
         line.draw(buffer.area, &mut buffer, Theme::new(crate::config::Theme::Plain, &Default::default()));
         let text: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
         assert_eq!(text, "a long … 12m");
+        buffer.set_string(0, 0, "────────────", Style::default());
+        line.draw(buffer.area, &mut buffer, Theme::new(crate::config::Theme::Plain, &Default::default()));
+        assert_eq!(buffer.content.iter().map(|cell| cell.symbol()).collect::<String>(), "a long … 12m");
     }
 }

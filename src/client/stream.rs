@@ -2,19 +2,22 @@
 //!
 //! [`Stream::next`] may be dropped while it waits and loses nothing, so it fits a `select!`.
 //! [`Sender::send`] never waits: what a person types is small. It goes out at once from whichever
-//! thread has it, and what the server does not take is queued in order.
+//! thread has it, and what the server does not take is queued in order; what it never took is given back
+//! for the next one.
 
 use super::find::{self, Place};
 use super::wire;
 use crate::base::code::ErrorCode;
 use crate::base::id::TerminalId;
+use crate::base::input::InputEvent;
 use crate::proto::envelope::CONTRACT_VERSION;
 use crate::proto::error::ErrorBody;
 use crate::proto::frame::{Decoder, FrameKind};
 use crate::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame};
+use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, Read as _, Result, Write as _};
 use std::os::unix::net::UnixStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -73,29 +76,61 @@ pub struct Sender(Arc<Outlet>);
 #[derive(Debug)]
 struct Outlet {
     socket: Arc<UnixStream>,
-    /// What the server has not taken yet.
-    rest: Mutex<Vec<u8>>,
+    rest: Mutex<Rest>,
     has_rest: Notify,
 }
+
+/// What the server has not taken yet.
+#[derive(Debug, Default)]
+struct Rest {
+    frames: VecDeque<Unsent>,
+    /// How much of the first one went out.
+    n_begun: usize,
+    /// Nothing goes out any more.
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+struct Unsent {
+    bytes: Vec<u8>,
+    /// What a person did, where the frame says that.
+    input: Option<Typed>,
+}
+
+/// What a person did in a terminal.
+pub type Typed = (TerminalId, InputEvent);
 
 impl Sender {
     /// Sends a frame. False: the connection is broken and nothing of it went out; [`Stream::next`] tells
     /// of it too.
     pub fn send(&self, message: &ClientFrame) -> bool {
-        let Ok(bytes) = wire::encode(message) else { return false };
-        let mut rest = self.0.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        let n_sent = match rest.is_empty().then(|| (&*self.0.socket).write(&bytes)) {
-            Some(Ok(n_sent)) => n_sent,
-            Some(Err(error)) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
-                return false;
-            }
-            Some(Err(_)) | None => 0,
-        };
-        let unsent = bytes.get(n_sent..).unwrap_or_default();
-        if !unsent.is_empty() {
-            rest.extend_from_slice(unsent);
-            self.0.has_rest.notify_one();
+        let mut rest = self.0.rest();
+        if rest.is_closed {
+            return false;
         }
+        let Ok(bytes) = wire::encode(message) else { return false };
+        if rest.frames.is_empty() {
+            rest.n_begun = match (&*self.0.socket).write(&bytes) {
+                Ok(n_sent) if n_sent >= bytes.len() => return true,
+                Ok(n_sent) => n_sent,
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => 0,
+                Err(_) => {
+                    rest.is_closed = true;
+                    return false;
+                }
+            };
+        }
+        let input = match message {
+            ClientFrame::Input { terminal, event } => Some((terminal.clone(), event.clone())),
+            ClientFrame::Request(_)
+            | ClientFrame::Attach(_)
+            | ClientFrame::Host(_)
+            | ClientFrame::View(_)
+            | ClientFrame::Lines(_)
+            | ClientFrame::Search(_) => None,
+        };
+        rest.frames.push_back(Unsent { bytes, input });
+        self.0.has_rest.notify_one();
         true
     }
 }
@@ -115,7 +150,7 @@ impl Outlet {
     async fn drain(self: Arc<Self>) {
         loop {
             self.has_rest.notified().await;
-            while self.write_rest() {
+            while self.write(&mut self.rest()) {
                 let Ok(socket) = self.socket.try_clone().map(Arc::new) else { return };
                 let Ok(room) = watched(socket, Interest::WRITABLE) else { return };
                 if room.writable().await.is_err() {
@@ -125,16 +160,34 @@ impl Outlet {
         }
     }
 
-    /// Whether something is left for later.
-    fn write_rest(&self) -> bool {
-        let mut rest = self.rest.lock().unwrap_or_else(PoisonError::into_inner);
-        match (&*self.socket).write(&rest) {
-            Ok(n_sent) => drop(rest.drain(..n_sent)),
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            // Nobody will take it any more.
-            Err(_) => rest.clear(),
+    fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets nothing more go out; gives what a person did that has not gone out whole.
+    fn close(&self) -> Vec<Typed> {
+        let mut rest = self.rest();
+        rest.is_closed = true;
+        rest.frames.drain(..).filter_map(|unsent| unsent.input).collect()
+    }
+
+    /// Sends what the server takes now. True: something is left for later.
+    fn write(&self, rest: &mut Rest) -> bool {
+        while let Some(first) = rest.frames.front()
+            && !rest.is_closed
+        {
+            match (&*self.socket).write(first.bytes.get(rest.n_begun..).unwrap_or_default()) {
+                Ok(n_sent) if rest.n_begun + n_sent < first.bytes.len() => rest.n_begun += n_sent,
+                Ok(_) => {
+                    rest.n_begun = 0;
+                    rest.frames.pop_front();
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                Err(_) => rest.is_closed = true,
+            }
         }
-        !rest.is_empty()
+        false
     }
 }
 
@@ -166,15 +219,22 @@ impl Stream {
         }
     }
 
-    /// Closes the connection once the server has taken everything, or does not for a while.
-    pub async fn finish(self) {
+    /// Closes the connection once the server has taken everything, or does not for a while. Gives what a
+    /// person did that it has not taken, in order; a frame that went out in part is nothing to it.
+    pub async fn finish(self) -> Vec<Typed> {
+        let outlet = &self.sender.0;
+        let is_over = || {
+            let rest = outlet.rest();
+            rest.is_closed || rest.frames.is_empty()
+        };
         let taken = async {
-            while !self.sender.0.rest.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+            while !is_over() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        // What it did not take goes nowhere.
+        // What it did not take is given back.
         drop(tokio::time::timeout(FAREWELL, taken).await);
+        outlet.close()
     }
 
     /// The sending side.
@@ -222,5 +282,42 @@ impl Stream {
             }
         };
         Ok(Some(incoming))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::frame::Frame;
+
+    #[test]
+    fn what_the_server_has_not_taken_whole_is_given_back_and_no_more_goes_out() {
+        let (sender, mut server) = Sender::pair();
+        sender.0.socket.set_nonblocking(true).unwrap();
+        let terminal = TerminalId::parse("term_000000000001").unwrap();
+        let input = |n: usize| (terminal.clone(), InputEvent::Paste(format!("{n} {}", "x".repeat(500))));
+        let mut n_all = 0;
+        while n_all < 10 || sender.0.rest().frames.len() < 10 {
+            let (terminal, event) = input(n_all);
+            assert!(sender.send(&ClientFrame::Input { terminal, event }));
+            n_all += 1;
+        }
+        let unsent = sender.0.close();
+        let (terminal, event) = input(n_all);
+        assert!(!sender.send(&ClientFrame::Input { terminal, event }), "it is closed");
+        drop(sender);
+        let (mut decoder, mut sent) = (Decoder::default(), Vec::new());
+        std::io::Read::read_to_end(&mut server, &mut sent).unwrap();
+        decoder.push(&sent);
+        let mut taken = Vec::new();
+        while let Ok(Some(Frame { payload, .. })) = decoder.next_frame() {
+            match serde_json::from_slice(&payload).unwrap() {
+                ClientFrame::Input { terminal, event } => taken.push((terminal, event)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(!taken.is_empty());
+        let all: Vec<_> = taken.into_iter().chain(unsent).collect();
+        assert_eq!(all, (0..n_all).map(input).collect::<Vec<_>>());
     }
 }

@@ -26,6 +26,7 @@ use crate::proto::{AnyCall, Call as _};
 use crate::pty::event::TermEvent;
 use serde_json::Value;
 use std::io::Read as _;
+use std::net::Shutdown;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::Interest;
@@ -98,13 +99,7 @@ pub async fn serve(host: Arc<Host>, stream: UnixStream, mut closing: watch::Rece
     }
     if let Some(notices) = &client.notices {
         notices.abort();
-        // What the person typed before they could know of the end still reaches its program.
-        let typed = async {
-            while let Some(frame) = next_frame(&read, &mut decoder).await {
-                client.hear_last(&frame).await;
-            }
-        };
-        tokio::time::timeout(FAREWELL, typed).await.or_log("a screen did not leave in time");
+        client.hear_out(&read, &mut decoder).await;
     }
     while client.jobs.join_next().await.is_some() {}
     while client.kept.join_next().await.is_some() {}
@@ -176,10 +171,26 @@ impl Client {
         }
     }
 
-    /// Takes what is typed while the server goes; everything else is for the next one.
-    async fn hear_last(&self, frame: &Frame) {
-        if let Ok(ClientFrame::Input { terminal, event }) = serde_json::from_slice(&frame.payload) {
-            self.screens.input(&terminal, event).await;
+    /// Takes what is typed until the screen knows that the server goes; everything else is for the next one.
+    /// What the screen could send reaches its program, and of the rest it knows that it could not.
+    async fn hear_out(&self, read: &Watched, decoder: &mut Decoder) {
+        let mut patience = std::pin::pin!(tokio::time::sleep(FAREWELL));
+        let mut is_open = true;
+        loop {
+            let frame = tokio::select! {
+                frame = next_frame(read, decoder) => frame,
+                () = &mut patience, if is_open => {
+                    log(format_args!("a screen did not leave in time"));
+                    is_open = false;
+                    // It can send no more; what is on its way is still read.
+                    read.get_ref().shutdown(Shutdown::Read).or_log("close a screen's side");
+                    continue;
+                }
+            };
+            let Some(frame) = frame else { return };
+            if let Ok(ClientFrame::Input { terminal, event }) = serde_json::from_slice(&frame.payload) {
+                self.screens.input(&terminal, event).await;
+            }
         }
     }
 

@@ -61,7 +61,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 
 /// How long clients may take to hear the last of a server that ends.
-const DRAIN: Duration = Duration::from_secs(2);
+const DRAIN: Duration = Duration::from_secs(5);
 /// How long a stop that is under way may take when the server has to go.
 const STOP_PATIENCE: Duration = Duration::from_secs(30);
 /// How often the server makes sure that it can be found.

@@ -34,7 +34,7 @@ pub mod widget;
 use crate::base::clock::Clock;
 use crate::base::code::ErrorCode;
 use crate::client::find::Place;
-use crate::client::stream::{Incoming, Stream};
+use crate::client::stream::{Incoming, Stream, Typed};
 use crate::proto::error::ErrorBody;
 use crate::proto::screen::{ClientFrame, HostFacts, ServerFrame};
 use clipboard::Porter;
@@ -136,7 +136,6 @@ impl Screen {
             let is_stale = self.model.stale != Stale::Nothing;
             let wait = if is_stale { pace.may_draw_at() } else { tick_at };
             let msg = tokio::select! {
-                biased;
                 _ = terminate.recv() => break,
                 _ = hangup.recv() => break,
                 _ = interrupt.recv() => break,
@@ -185,7 +184,10 @@ impl Screen {
                     }
                     self.take(msg)?;
                 }
-                Some(Event::Attached(stream)) => self.link = Link::Up(stream),
+                Some(Event::Attached(stream, unsent)) => {
+                    self.model.early_input.splice(..0, unsent);
+                    self.link = Link::Up(stream);
+                }
                 None => {}
             }
             if !was_filled && self.model.is_filled() {
@@ -262,7 +264,8 @@ impl Screen {
 /// What the loop waits for.
 enum Event {
     Msg(Msg),
-    Attached(Stream),
+    /// The next server, and what the one before it did not take of what was typed.
+    Attached(Stream, Vec<Typed>),
 }
 
 /// The way to the server.
@@ -270,7 +273,7 @@ enum Link {
     Up(Stream),
     /// The tries to reach the next server. They go on while other things happen: whoever types into a
     /// screen without a server does not keep it from finding one.
-    Down(Pin<Box<dyn Future<Output = Stream>>>),
+    Down(Pin<Box<dyn Future<Output = (Stream, Vec<Typed>)>>>),
 }
 
 impl Link {
@@ -278,14 +281,15 @@ impl Link {
     fn go_down(&mut self, place: Place, host: HostFacts) {
         let left = std::mem::replace(self, Self::Down(Box::pin(std::future::pending())));
         *self = Self::Down(Box::pin(async move {
-            if let Self::Up(stream) = left {
-                stream.finish().await;
-            }
+            let unsent = match left {
+                Self::Up(stream) => stream.finish().await,
+                Self::Down(_) => Vec::new(),
+            };
             loop {
                 tokio::time::sleep(RETRY).await;
                 // The status line already says that the server is away; each try may fail.
                 if let Ok(stream) = Stream::attach(&place, host.clone()).await {
-                    return stream;
+                    return (stream, unsent);
                 }
             }
         }));
@@ -306,7 +310,10 @@ impl Link {
                 Incoming::Screen { terminal, patch } => Msg::Screen { terminal, patch },
                 Incoming::Closed { reason } => Msg::Lost { reason },
             }),
-            Self::Down(tries) => Event::Attached(tries.await),
+            Self::Down(tries) => {
+                let (stream, unsent) = tries.await;
+                Event::Attached(stream, unsent)
+            }
         }
     }
 }

@@ -275,7 +275,8 @@ fn to_program(model: &mut Model, event: InputEvent) -> Vec<Cmd> {
     let Some(terminal) = model.focus.clone() else { return Vec::new() };
     let Some(row) = model.mirror.terminals.get(&terminal) else { return Vec::new() };
     match row.life {
-        TerminalLife::Running if model.link == Link::Attached => {
+        // What could not be sent goes first.
+        TerminalLife::Running if model.link == Link::Attached && model.early_input.is_empty() => {
             vec![Cmd::Send(ClientFrame::Input { terminal, event })]
         }
         TerminalLife::Running | TerminalLife::Starting => {

@@ -3,6 +3,7 @@
 use crate::support::sandbox::{Sandbox, is_running, kill, orca, signal};
 use crate::support::wait::until;
 use orca::base::id::TerminalId;
+use orca::base::input::InputEvent;
 use orca::base::size::TermSize;
 use orca::client::wire::{Connection, encode};
 use orca::proto::envelope::CONTRACT_VERSION;
@@ -478,4 +479,31 @@ fn a_variable_that_names_another_server_is_refused_like_the_flag() {
         assert!(envelope["error"]["message"].as_str().unwrap().contains(name), "{envelope}");
     }
     assert!(!sandbox.state().exists(), "a server was started all the same");
+}
+
+/// A screen that does not hear that its server goes keeps what it could not send any more; all that it could
+/// reaches the program.
+#[test]
+fn what_a_screen_could_send_before_a_restart_reaches_the_program() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let typed = sandbox.scratch().join("typed");
+    sandbox.type_line(&terminal, &format!("stty -echo -icanon; echo re''ady; cat > {}", typed.display()));
+    sandbox.wait_for_text(&terminal, "ready");
+    let mut screen = attach(&sandbox);
+    let mut restart = sandbox.command(&["server", "restart"]).stdout(Stdio::null()).spawn().unwrap();
+    let terminal = TerminalId::parse(&terminal).unwrap();
+    let mut sent = String::new();
+    loop {
+        let text = format!("{} ", sent.len());
+        let event = InputEvent::Paste(text.clone());
+        if screen.send(&ClientFrame::Input { terminal: terminal.clone(), event }).is_err() {
+            break;
+        }
+        sent.push_str(&text);
+    }
+    assert!(restart.wait().unwrap().success());
+    let read = || std::fs::read_to_string(&typed).unwrap_or_default();
+    until(|| (read().len() >= sent.len()).then_some(()), || format!("{} of {}", read().len(), sent.len()));
+    assert_eq!(read(), sent);
 }

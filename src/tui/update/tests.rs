@@ -378,6 +378,18 @@ fn what_is_typed_while_no_server_is_there_reaches_the_program_under_the_next_one
 }
 
 #[test]
+fn what_could_not_be_sent_goes_before_what_is_typed_next() {
+    let mut desk = Desk::team(120, 40);
+    let focus = desk.model.focus.clone().unwrap();
+    let key = |key| InputEvent::Key(KeyEvent::press(Key::Char(key), Mods::NONE));
+    desk.model.early_input = vec![(focus.clone(), key('a')), (focus, key('b'))];
+    desk.cmds.clear();
+    desk.text("c");
+    let keys: Vec<Key> = typed(&desk).into_iter().map(|(_, key)| key).collect();
+    assert_eq!(keys, ['a', 'b', 'c'].map(Key::Char));
+}
+
+#[test]
 fn a_pasted_text_reaches_the_program_as_one_item() {
     let mut desk = Desk::team(120, 40);
     desk.cmds.clear();

@@ -99,3 +99,27 @@ fn of_several_stops_at_once_every_one_whose_wish_came_true_says_so() {
     assert!(!pids.into_iter().any(is_running));
     assert_eq!((sandbox.server_pid(), n_holders(&sandbox)), (None, 0));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_an_agent_brought_back_outlives_that_agent() {
+    let sandbox = Sandbox::with_repo();
+    let (go, program) = (sandbox.scratch().join("go"), super::support::sandbox::orca().display());
+    let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+    let script = Value::from(format!("{wait}; {program} server start; cat")).to_string();
+    sandbox.set_agent("starter", &format!("command = [\"sh\", \"-c\", {script}]\nprompt = \"argument\"\n"));
+    sandbox.ask(&["orchestration", "run-create", "--objective", "Back"]);
+    let start = ["orchestration", "worker-start", "--spec", "Work", "--agent", "starter"];
+    let dispatch = sandbox.ask(&start)["dispatchId"].as_str().unwrap().to_owned();
+    sandbox.kill_server();
+    std::fs::write(&go, "").unwrap();
+    // Nothing that is asked here starts one.
+    until(|| sandbox.server_pid().map(drop), || sandbox.log());
+    let server = sandbox.server_pid();
+    let later = pid_of(&sandbox, &sandbox.shell());
+    sandbox.ask(&["orchestration", "worker-stop", "--dispatch", &dispatch]);
+    let worker = || sandbox.ask(&["orchestration", "worker-show", "--dispatch", &dispatch])["worker"].clone();
+    until(|| (worker()["state"] == "stopped").then_some(()), || worker().to_string());
+    assert_eq!(sandbox.server_pid(), server);
+    assert!(is_running(later), "what the server started is no child of the agent");
+}

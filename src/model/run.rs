@@ -42,6 +42,9 @@ pub struct Run {
     pub consumer: Option<Consumer>,
     /// Starts at 1 and grows whenever the binding changes (contract 3.9).
     pub consumer_generation: u64,
+    /// The coordinator in a pane that lost it to somebody else, as long as it has not taken it back.
+    #[serde(default)]
+    pub displaced: Option<Consumer>,
     #[serde(default)]
     pub limits: Limits,
     pub created_at: Timestamp,
@@ -56,6 +59,12 @@ impl Run {
         if self.consumer == consumer {
             return false;
         }
+        let is_now = |one: &Consumer| consumer.as_ref().is_some_and(|now| now.is_same(one));
+        let lost = self
+            .consumer
+            .take()
+            .filter(|old| matches!(old, Consumer::Terminal { .. }) && consumer.is_some() && !is_now(old));
+        self.displaced = lost.or_else(|| self.displaced.take().filter(|one| !is_now(one)));
         self.consumer = consumer;
         self.consumer_generation += 1;
         self.updated_at = now;
@@ -74,6 +83,7 @@ mod tests {
             objective: String::from("x"),
             consumer: Some(Consumer::User),
             consumer_generation: 1,
+            displaced: None,
             limits: Limits::default(),
             created_at: Timestamp(0),
             updated_at: Timestamp(0),

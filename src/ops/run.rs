@@ -44,6 +44,7 @@ pub fn create(cx: &mut Cx<'_>, call: RunCreate) -> Result<Answer, OpError> {
         objective,
         consumer: Some(caller.consumer()),
         consumer_generation: 1,
+        displaced: None,
         limits,
         created_at: cx.now,
         updated_at: cx.now,

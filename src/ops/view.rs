@@ -267,6 +267,7 @@ mod tests {
                 objective,
                 consumer: None,
                 consumer_generation: 1,
+                displaced: None,
                 limits,
                 created_at: at,
                 updated_at: at,

@@ -152,6 +152,9 @@ pub struct Checked {
     /// Where unread mail waits that this command does not take; only said where there is none here.
     #[serde(rename = "mailElsewhere", skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<MailElsewhere>,
+    /// The Run that somebody else took from whoever reads here; only said where there is no mail.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_run: Option<LostRun>,
     /// The text for a person, where `--format` asked for it: the command line writes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formatted: Option<String>,
@@ -162,6 +165,16 @@ pub struct Checked {
 pub struct MailElsewhere {
     pub mailbox: String,
     pub unread: usize,
+    pub command: String,
+}
+
+/// A Run that has another coordinator now, and the command that takes it back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LostRun {
+    pub run_id: RunId,
+    /// Who coordinates it: a terminal handle or `user`; null for nobody.
+    pub coordinator: Option<String>,
     pub command: String,
 }
 

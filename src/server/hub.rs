@@ -227,6 +227,7 @@ mod tests {
             objective: String::new(),
             consumer: None,
             consumer_generation: 1,
+            displaced: None,
             limits: Limits::default(),
             created_at: Timestamp(1),
             updated_at: Timestamp(1),

@@ -183,6 +183,7 @@ mod tests {
             objective: String::from("kept"),
             consumer: Some(Consumer::User),
             consumer_generation: 1,
+            displaced: None,
             limits: Limits::default(),
             created_at: Timestamp(1),
             updated_at: Timestamp(1),

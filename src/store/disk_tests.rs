@@ -124,6 +124,7 @@ fn run(n: usize) -> Run {
         objective: "x".repeat(n * 700),
         consumer: Some(Consumer::User),
         consumer_generation: 1,
+        displaced: None,
         limits: Limits::default(),
         created_at: Timestamp(n as i64),
         updated_at: Timestamp(n as i64),

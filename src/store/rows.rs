@@ -84,7 +84,8 @@ macro_rules! rows {
 }
 
 rows! {
-    // `all`: every run by creation. `pane` <leaf or key> and `user`: the runs a consumer is bound to.
+    // `all`: every run by creation. `pane` <leaf or key> and `user`: the runs a consumer is bound to;
+    // `displaced` <leaf or key>: those that a pane lost.
     Run, "run", "run_index", row => row.id.to_string(), {
         let mut entries = vec![entry("all", "", moment(row.created_at))];
         match &row.consumer {
@@ -93,6 +94,10 @@ rows! {
                 entries.push(unique("pane", pane.leaf().unwrap_or(pane.as_str())));
             }
             None => {}
+        }
+        if let Some(Consumer::Terminal { pane, .. }) = &row.displaced {
+            let leaf = pane.leaf().unwrap_or(pane.as_str());
+            entries.push(entry("displaced", leaf, moment(row.updated_at)));
         }
         entries
     };

@@ -48,6 +48,7 @@ fn write_run(tx: &mut Tx, n: usize) {
         objective: format!("Objective {n}"),
         consumer: Some(Consumer::User),
         consumer_generation: 1,
+        displaced: None,
         limits: Limits::default(),
         created_at: at(n, 0),
         updated_at: at(n, 0),

@@ -26,6 +26,7 @@ fn good(path: &Path) {
             objective: "x".repeat(500),
             consumer: Some(Consumer::User),
             consumer_generation: 1,
+            displaced: None,
             limits: Limits::default(),
             created_at: Timestamp(0),
             updated_at: Timestamp(0),

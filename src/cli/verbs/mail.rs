@@ -344,6 +344,13 @@ impl Verb for CheckArgs {
         }
         lines.extend(reply.acknowledged.iter().map(|id| format!("acknowledged {id}")));
         lines.extend(reply.wait_interrupted.iter().map(|why| format!("the wait was not possible: {why}")));
+        lines.extend(reply.lost_run.iter().map(|lost| {
+            let who = lost.coordinator.as_deref().unwrap_or("nobody");
+            warning(&format!(
+                "{} has another coordinator now: {who}. To take it back: {}",
+                lost.run_id, lost.command
+            ))
+        }));
         for other in &reply.elsewhere {
             lines.push(format!("{} unread in {}: {}", other.unread, other.mailbox, other.command));
         }

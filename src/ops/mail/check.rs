@@ -3,15 +3,17 @@
 
 use super::{delivery, reach};
 use crate::base::code::ErrorCode;
+use crate::base::id::TerminalId;
 use crate::base::text;
 use crate::model::dispatch::{Dispatch, DispatchState};
 use crate::model::message::{Mailbox, MessageType};
 use crate::model::run::Run;
+use crate::model::terminal::Terminal;
 use crate::ops::caller::{self, Caller, USER};
 use crate::ops::cx::{Answer, Cx, Wait, WaitOn, Wake};
 use crate::ops::error::{OpError, invalid, refuse};
 use crate::ops::{reply, settle};
-use crate::proto::mail::{Check, Checked, DEFAULT_CHECK_MS};
+use crate::proto::mail::{Check, Checked, DEFAULT_CHECK_MS, LostRun};
 
 /// The longest wait: a day. What waits longer should look again.
 const MAX_TIMEOUT_MS: u64 = 86_400_000;
@@ -189,10 +191,25 @@ fn about(cx: &Cx<'_>, mailbox: &Mailbox, is_empty: bool) -> Result<Checked, OpEr
         checked.run_id = cx.tx.get::<Dispatch>(id.as_str())?.map(|dispatch| dispatch.run_id);
         checked.dispatch_id = Some(id.clone());
     }
+    if let (Mailbox::Terminal(id), true) = (mailbox, is_empty) {
+        checked.lost_run = lost_run(cx, id)?;
+    }
     if is_empty {
         checked.elsewhere = reach::elsewhere(cx, mailbox, *mailbox == Mailbox::User)?;
     }
     Ok(checked)
+}
+
+/// The Run that this terminal coordinated until somebody else took it: an empty mailbox of its own would say
+/// nothing of that.
+fn lost_run(cx: &Cx<'_>, id: &TerminalId) -> Result<Option<LostRun>, OpError> {
+    let Some(terminal) = cx.tx.get::<Terminal>(id.as_str())? else { return Ok(None) };
+    let leaf = terminal.pane_key.leaf().unwrap_or(terminal.pane_key.as_str());
+    Ok(cx.tx.last::<Run>("displaced", leaf)?.map(|run| LostRun {
+        coordinator: run.consumer.as_ref().map(|consumer| consumer.handle().to_owned()),
+        command: format!("orca orchestration run-use --id {} --json", run.id),
+        run_id: run.id,
+    }))
 }
 
 fn consume(cx: &mut Cx<'_>, mailbox: &Mailbox, boxes: &[Mailbox]) -> Result<Answer, OpError> {

@@ -195,6 +195,6 @@ fn only_processes_of_a_pane_tell_of_its_agent() {
     // Nor does a hook of another agent that runs there.
     let words = Value::from(format!("{report} codex"));
     play.order(&format!("run {words}"));
-    assert_eq!(play.shown()["live"]["activity"], "working");
+    assert_eq!(play.activity(), "working");
     play.tell("Stop", "done");
 }

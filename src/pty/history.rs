@@ -184,6 +184,10 @@ impl History {
             if is_wrapped && open.len() < MAX_LINE_BYTES {
                 return;
             }
+            if !is_wrapped && runs.is_empty() {
+                // The rows in front may be blank as well; a line that is drawn again has none of them.
+                row::trim_end(open);
+            }
             self.close_open();
         } else {
             self.push_line(runs.into_boxed_slice());

@@ -107,6 +107,25 @@ fn write_run(out: &mut Vec<u8>, style: &Style, link: Option<&Link>, shape: Shape
     write_text(out, text);
 }
 
+/// Cuts blanks in the default look off the end of the runs of a line.
+pub(super) fn trim_end(line: &mut Vec<u8>) {
+    let Ok(mut runs) = read_runs(&mut Reader::new(line)) else { return };
+    while let Some(last) = runs.last_mut()
+        && last.style == Style::default()
+        && last.link.is_none()
+        && last.text.ends_with(' ')
+    {
+        last.text.truncate(last.text.trim_end_matches(' ').len());
+        if last.text.is_empty() {
+            runs.pop();
+        }
+    }
+    line.clear();
+    for run in runs {
+        write_run(line, &run.style, run.link.as_deref(), run.shape, &run.text);
+    }
+}
+
 /// The runs of one row of narrow characters in the default look.
 pub(super) fn plain_run(text: &str) -> Vec<u8> {
     if text.is_empty() {

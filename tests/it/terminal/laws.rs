@@ -226,6 +226,22 @@ fn storm() -> impl Strategy<Value = Vec<Gust>> {
     prop::collection::vec(part, 1..5)
 }
 
+/// Blanks at the end of a line that wrapped are no part of it, in history and in what is drawn from it.
+#[test]
+fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
+    let story = [
+        Step::Output(Bytes("wide日end\r    \x1b[0S".into())),
+        Step::Rotate,
+        Step::Resize(TermSize::clamped(2, 2)),
+        Step::Rotate,
+    ];
+    shown_to_everybody(TermSize::clamped(1, 2), &story).unwrap();
+    let mut blank = term(TermSize::clamped(1, 4));
+    blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
+    let lines: Vec<String> = (0..2).filter_map(|line| blank.history().text(line)).collect();
+    assert_eq!(lines, ["a", "b      "]);
+}
+
 /// What was erased in a background inside of a row is in history as it was on the screen, and nothing of
 /// what was never written beside it.
 #[test]

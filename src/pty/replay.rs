@@ -76,6 +76,12 @@ impl Replay {
         }
     }
 
+    /// Leaves cells out to which nothing was written.
+    fn skip(&mut self, n_cells: usize) {
+        self.text.push_str(&format!("\x1b[{n_cells}C"));
+        self.last = (String::from(" "), false);
+    }
+
     /// Writes a cell that stays apart from the one in front of it.
     pub fn push_cell(&mut self, cell: &str, is_wide: bool) {
         let (previous, is_previous_wide) = &self.last;
@@ -119,10 +125,19 @@ impl Term {
     /// Writes the cells of `row` in `cols`.
     pub(super) fn replay_cells(&self, row: u16, cols: Range<u16>, form: Form, replay: &mut Replay) {
         let screen = self.parser.screen();
+        let mut n_unwritten = 0;
         for (col, cell) in cols.filter_map(|col| Some((col, screen.cell(row, col)?))) {
             let is_filler = super::style::is_filler(cell.contents());
             if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
                 continue;
+            }
+            if form == Form::Portable && self.is_blank(row, col) {
+                n_unwritten += 1;
+                continue;
+            }
+            if n_unwritten > 0 {
+                replay.skip(n_unwritten);
+                n_unwritten = 0;
             }
             let mut style = if is_filler { Style::default() } else { style_of_cell(cell) };
             let contents = if cell.has_contents() && !is_filler { cell.contents() } else { " " };

@@ -236,6 +236,13 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
         Step::Rotate,
     ];
     shown_to_everybody(TermSize::clamped(1, 2), &story).unwrap();
+    let unwritten = [
+        Step::Output(Bytes(b"\x1b[65535G\xed\xa0\x80".to_vec())),
+        Step::Rotate,
+        Step::Output(Bytes("\x1b['}".into())),
+        Step::Resize(TermSize::clamped(3, 2)),
+    ];
+    shown_to_everybody(TermSize::clamped(5, 30), &unwritten).unwrap();
     let mut blank = term(TermSize::clamped(1, 4));
     blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
     let lines: Vec<String> = (0..2).filter_map(|line| blank.history().text(line)).collect();

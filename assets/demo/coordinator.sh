@@ -59,7 +59,7 @@ done
 "$orca" orchestration worker-release --dispatch "$check_attempt"
 
 say "Both are done. The report waits for a person at a gate"
-"$orca" orchestration gate-create --task "$report" --question "Write the report now?" --options '["yes","no"]'
+"$orca" orchestration gate-create --task "$report" --question "Both are done. Shall the report be written now?" --options '["go on"]'
 while [ "$(state "$report")" = blocked ]; do
     mail_wait=$("$orca" orchestration check --wait --types status --timeout-ms 1000 --json) || true
 done

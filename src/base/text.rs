@@ -109,7 +109,7 @@ pub fn duration(ms: u64) -> String {
 
 /// Reads a span of time such as `90s`, `45m`, `2h`, `1d` or `1h30m` in milliseconds; `none` and `0` are 0.
 pub fn parse_duration(text: &str) -> Option<u64> {
-    if matches!(text, "none" | "0") {
+    if text == "none" {
         return Some(0);
     }
     let (mut total, mut rest) = (0_u64, text.trim());

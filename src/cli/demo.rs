@@ -214,6 +214,11 @@ impl Stage {
         let is_over = shown["terminal"]["connected"] == false;
         let runs = self.ask(&["orchestration", "run-list"])?;
         let Some(run) = runs["runs"][0]["id"].as_str().map(str::to_owned) else { return Ok(is_over) };
+        let gates = self.ask(&["orchestration", "gate-list", "--run", &run])?;
+        let (pending, resolved): (Vec<Value>, Vec<Value>) =
+            list(&gates["gates"]).into_iter().partition(|gate| gate["status"] == "pending");
+        // What comes behind an answer is told behind it.
+        resolved.iter().for_each(|gate| timeline.tell_gate(gate));
         let tasks = self.ask(&["orchestration", "task-list", "--run", &run])?;
         // What is reported was begun before; what a report changes comes after it.
         let (begun, others): (Vec<Value>, Vec<Value>) =
@@ -236,19 +241,10 @@ impl Stage {
             }
         }
         others.iter().for_each(|task| timeline.tell_task(task));
-        let gates = self.ask(&["orchestration", "gate-list", "--run", &run])?;
-        for gate in list(&gates["gates"]) {
-            timeline.tell(&word(&gate["id"]), ["gate", &word(&gate["status"]), &word(&gate["question"])]);
-            if gate["status"] == "pending" {
-                self.ask(&[
-                    "orchestration",
-                    "gate-resolve",
-                    "--id",
-                    &word(&gate["id"]),
-                    "--resolution",
-                    "yes",
-                ])?;
-            }
+        for gate in &pending {
+            timeline.tell_gate(gate);
+            let id = word(&gate["id"]);
+            self.ask(&["orchestration", "gate-resolve", "--id", &id, "--resolution", "go on"])?;
         }
         Ok(is_over)
     }
@@ -340,6 +336,10 @@ impl<'a, 'b> Timeline<'a, 'b> {
             Some(attempt) => format!("{title} (attempt {attempt})"),
         };
         self.tell(&word(&task["id"]), ["task", &word(&task["status"]), &title]);
+    }
+
+    fn tell_gate(&mut self, gate: &Value) {
+        self.tell(&word(&gate["id"]), ["gate", &word(&gate["status"]), &word(&gate["question"])]);
     }
 }
 

@@ -8,6 +8,10 @@ use crate::base::text;
 use crate::model::event::{EventKind, Fact};
 use crate::model::repo::{HookSettings, Repo, RepoKind};
 use crate::model::worktree::{Place, Worktree, worktree_id};
+use crate::proto::error::ErrorBody;
+
+/// The most rows that a refusal offers.
+const MAX_SHOWN: usize = 5;
 
 /// The worktree that a selector names: `id:`, `path:`, `branch:`, `name:`, `issue:`, or
 /// `current`/`active`, the one around the caller's directory (contract 2.6).
@@ -46,16 +50,13 @@ pub fn worktree(cx: &mut Cx<'_>, selector: &str) -> Result<Worktree, OpError> {
     };
     if found.len() > 1 {
         let candidates: Vec<String> = found.iter().map(|worktree| format!("id:{}", worktree.id)).collect();
-        return Err(refuse(
+        let refusal = refuse(
             ErrorCode::SelectorAmbiguous,
             format!("{} worktrees match; name one by its id.", found.len()),
         )
-        .with("candidates", &candidates)
-        .next_step(format!(
-            "orca worktree show --worktree {}",
-            text::shell_quote(candidates.first().map_or("", String::as_str))
-        ))
-        .into());
+        .with("candidates", &candidates);
+        let show = |id: &String| format!("orca worktree show --worktree {}", text::shell_quote(id));
+        return Err(candidates.iter().take(MAX_SHOWN).map(show).fold(refusal, ErrorBody::next_step).into());
     }
     found.pop().ok_or_else(|| not_found("worktree", selector, "orca worktree list --json"))
 }

@@ -44,7 +44,7 @@ pub fn remove(cx: &mut Cx<'_>, call: WorktreeRemove) -> Result<Answer, OpError> 
     let terminals: Vec<TerminalId> =
         terminal::alive_in(cx, &worktree.id)?.into_iter().map(|terminal| terminal.id).collect();
     if !call.is_forced {
-        check_nothing_runs(cx, &worktree, &terminals)?;
+        check_nothing_runs(cx, &worktree, &terminals, call.runs_hooks)?;
     }
     for terminal in &terminals {
         terminal::close::request(cx, terminal, None)?;
@@ -78,7 +78,12 @@ fn open_removal(cx: &Cx<'_>, worktree: &Worktree) -> Result<Option<EffectId>, Op
 }
 
 /// Refuses while a terminal lives there or an attempt works there.
-fn check_nothing_runs(cx: &Cx<'_>, worktree: &Worktree, terminals: &[TerminalId]) -> Result<(), OpError> {
+fn check_nothing_runs(
+    cx: &Cx<'_>,
+    worktree: &Worktree,
+    terminals: &[TerminalId],
+    runs_hooks: bool,
+) -> Result<(), OpError> {
     let workers = cx.tx.list::<Worker>("open", "", usize::MAX)?;
     let dispatches: Vec<DispatchId> = workers
         .into_iter()
@@ -106,7 +111,8 @@ fn check_nothing_runs(cx: &Cx<'_>, worktree: &Worktree, terminals: &[TerminalId]
     if dispatches.is_empty() {
         body = body.next_step(format!("orca terminal close --worktree {quoted} --all --json"));
     }
-    Err(body.next_step(format!("orca worktree rm --worktree {quoted} --force --json")).into())
+    let hooks = if runs_hooks { " --run-hooks" } else { "" };
+    Err(body.next_step(format!("orca worktree rm --worktree {quoted} --force{hooks} --json")).into())
 }
 
 /// What came of the effect: the row goes with the folder, and its children stand for themselves.

@@ -284,7 +284,9 @@ pub fn way_out(mirror: &Mirror, task: &TaskRow) -> Option<(&'static str, String)
 }
 
 fn retry(task: &TaskRow, attempt: &DispatchRow, worker: &WorkerRow) -> String {
-    worker.start_options.retry_command(&task.id, &attempt.id, worker.worktree_id.as_deref())
+    let command = worker.start_options.retry_command(&task.id, &attempt.id, worker.worktree_id.as_deref());
+    // A person's shell is bound to no Run.
+    format!("{command} --run {}", task.run_id)
 }
 
 /// Mail to the person that nobody has read.

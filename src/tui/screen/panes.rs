@@ -31,6 +31,8 @@ pub struct Tile<'m> {
     pub rows: Cow<'m, [Row]>,
     /// Set where the keyboard is.
     pub cursor: Option<Cursor>,
+    /// The row of the picture that must be in view: its cursor's, or the last one.
+    pub shown_row: u16,
     /// Rows and columns of the picture.
     pub size: (u16, u16),
     pub default_fg: PaneColor,
@@ -121,6 +123,7 @@ fn tile<'m>(model: &'m Model, terminal: &TerminalId, rect: Rect, n_hidden: usize
     let size = live_size.map_or((inside.height, inside.width), |size| (size.n_rows(), size.n_cols()));
     let meta = pane.map(|pane| pane.image.meta());
     let is_ended = model.mirror.terminals.get(terminal).is_some_and(|row| row.life != TerminalLife::Running);
+    let live_cursor = meta.map(|meta| meta.cursor).filter(|_| !is_ended);
     Tile {
         title_area: (!model.is_clean).then_some(Rect { height: 1, ..rect }),
         inside,
@@ -128,9 +131,10 @@ fn tile<'m>(model: &'m Model, terminal: &TerminalId, rect: Rect, n_hidden: usize
         is_focused,
         cursor: match &shown {
             Some(shown) => Some(copy_cursor(shown.cursor)),
-            None => meta.map(|meta| meta.cursor).filter(|_| !is_ended),
+            None => live_cursor,
         }
         .filter(|_| is_focused),
+        shown_row: live_cursor.map_or(size.0, |cursor| cursor.row),
         size,
         default_fg: meta.map(|meta| meta.default_fg).unwrap_or_default(),
         default_bg: meta.map(|meta| meta.default_bg).unwrap_or_default(),
@@ -319,8 +323,7 @@ pub fn draw(vm: &Vm<'_>, area: Rect, canvas: &mut Canvas) {
 fn cells(tile: &Tile<'_>, canvas: &mut Canvas, theme: Theme) {
     let inside = tile.inside;
     let n_over = tile.size.0.saturating_sub(inside.height);
-    let cursor_row = tile.cursor.map_or(tile.size.0, |cursor| cursor.row + 1);
-    let first = cursor_row.saturating_sub(inside.height).min(n_over);
+    let first = tile.shown_row.saturating_add(1).saturating_sub(inside.height).min(n_over);
     let base = base_style(tile);
     for row in 0..inside.height {
         let source = tile.rows.get(usize::from(first + row));

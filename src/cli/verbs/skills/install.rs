@@ -178,7 +178,7 @@ impl Installation {
             text.push_str("nothing is installed here; orca skills install does that\n");
         }
         if report.files.iter().any(|file| file.action == Action::Kept) {
-            text.push_str("kept: somebody changed it; orca skills install --force replaces it\n");
+            text.push_str("kept: somebody changed it; orca skills install --all --force replaces it\n");
         }
         if !report.executed {
             text.push_str(&format!("nothing was written; run: {}\n", report.command));

@@ -127,10 +127,6 @@ impl Term {
         let screen = self.parser.screen();
         let mut n_unwritten = 0;
         for (col, cell) in cols.filter_map(|col| Some((col, screen.cell(row, col)?))) {
-            let is_filler = super::style::is_filler(cell.contents());
-            if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
-                continue;
-            }
             if form == Form::Portable && self.is_blank(row, col) {
                 n_unwritten += 1;
                 continue;
@@ -138,6 +134,10 @@ impl Term {
             if n_unwritten > 0 {
                 replay.skip(n_unwritten);
                 n_unwritten = 0;
+            }
+            let is_filler = super::style::is_filler(cell.contents());
+            if cell.is_wide_continuation() || (is_filler && self.is_filled(row, col)) {
+                continue;
             }
             let mut style = if is_filler { Style::default() } else { style_of_cell(cell) };
             let contents = if cell.has_contents() && !is_filler { cell.contents() } else { " " };

@@ -189,7 +189,7 @@ impl Client {
             };
             let Some(frame) = frame else { return };
             if let Ok(ClientFrame::Input { terminal, event }) = serde_json::from_slice(&frame.payload) {
-                self.screens.input(&terminal, event).await;
+                self.screens.input_at_last(&terminal, event);
             }
         }
     }

@@ -473,7 +473,13 @@ impl Engine {
             Ok(Err(error)) => Err(error.into()),
             Err(_) => {
                 drop(cx);
-                Err(OpError::Bug(String::from("a command panicked; the log has the details")).into())
+                // redb panics where a page is not what another page says it is.
+                Err(match self.store.check(&self.terminals.store_path()) {
+                    Err(damage) => store_body(&damage),
+                    Ok(()) => {
+                        OpError::Bug(String::from("a command panicked; the log has the details")).into()
+                    }
+                })
             }
         }
     }

@@ -40,6 +40,8 @@ use tokio::sync::Notify;
 
 /// Bytes that may wait for a program that does not read; then whoever types waits.
 const MAX_QUEUED: usize = 1 << 20;
+/// The file in a terminal's folder with what a person typed under an earlier server, as bytes for the program.
+const UNTYPED: &str = "untyped";
 
 /// One thing to be typed.
 #[derive(Debug)]
@@ -303,6 +305,14 @@ pub struct PaneParts {
     pub wake: UnixStream,
 }
 
+/// What an earlier server kept of a person's keys, once.
+fn take_untyped(dir: &Path) -> Option<Vec<u8>> {
+    let path = dir.join(UNTYPED);
+    let untyped = std::fs::read(&path).ok()?; // usually there is none
+    std::fs::remove_file(&path).or_log("forget what was typed")?;
+    Some(untyped)
+}
+
 impl Pane {
     /// A pane around a terminal that was just taken over.
     pub fn new(parts: PaneParts) -> Self {
@@ -317,7 +327,11 @@ impl Pane {
             is_input_held: false,
             agent: None,
         };
-        let queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
+        let mut queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
+        if let Some(untyped) = take_untyped(&parts.dir) {
+            queue.n_bytes = untyped.len();
+            queue.items.push_back(Item::Bytes(untyped));
+        }
         let own_agent = parts.agent.as_deref().filter(|agent| *agent != "shell");
         let own_agent = own_agent.and_then(|agent| parts.presets.get(agent)).cloned().map(Arc::new);
         let modes = Mutex::new(parts.term.modes());
@@ -474,6 +488,22 @@ impl Pane {
             queue.add(Item::Machine(rest.to_vec()));
             drop(queue);
             self.wake();
+        }
+    }
+
+    /// Keeps what a person typed and the program has not read, for the next server to type.
+    pub fn keep_untyped(&self) {
+        let mut queue = self.queue();
+        let mut untyped: Vec<u8> = queue.partial.drain(..).collect();
+        queue.items.retain_mut(|item| match item {
+            Item::Bytes(bytes) => {
+                untyped.append(bytes);
+                false
+            }
+            Item::Machine(_) | Item::Nudge { .. } | Item::Prompt(_) => true,
+        });
+        if !untyped.is_empty() {
+            std::fs::write(self.dir.join(UNTYPED), &untyped).or_log("keep what was typed");
         }
     }
 

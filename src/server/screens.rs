@@ -66,6 +66,11 @@ impl Screens {
         }
     }
 
+    /// The same while the server goes: what the program does not read now is kept for the next one.
+    pub fn input_at_last(&self, terminal: &TerminalId, event: InputEvent) {
+        self.terminals.take(terminal, Typed::Person(event));
+    }
+
     /// The client shows these panes from now on.
     pub fn show(self: &Arc<Self>, view: View) {
         let mut shown = lock(&self.shown);

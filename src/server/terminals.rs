@@ -420,12 +420,24 @@ impl Terminals {
         names
     }
 
-    /// Waits until nothing is half typed, at most `patience`: the next server does not know of it.
+    /// Where the database is.
+    pub fn store_path(&self) -> PathBuf {
+        self.dir.store()
+    }
+
+    /// Waits until nothing is half typed, at most `patience`: the next server does not know of it. What the
+    /// programs have not read of a person's keys by then is kept for it.
     pub fn finish_typing(&self, patience: Duration) {
         let began = Instant::now();
-        while self.running().iter().any(|pane| pane.queue().is_half_typed()) && began.elapsed() < patience {
+        while self.is_typing() && began.elapsed() < patience {
             std::thread::sleep(Duration::from_millis(20));
         }
+        self.running().iter().for_each(|pane| pane.keep_untyped());
+    }
+
+    fn is_typing(&self) -> bool {
+        self.running().iter().any(|pane| pane.queue().is_half_typed())
+            || lock(&self.unheard).values().any(|held| !held.is_empty())
     }
 
     /// Ends every process and waits until the ends are known. Nothing is started after that.

@@ -282,6 +282,9 @@ fn to_program(model: &mut Model, event: InputEvent) -> Vec<Cmd> {
         TerminalLife::Running | TerminalLife::Starting => {
             if model.early_input.len() < MAX_EARLY_INPUT {
                 model.early_input.push((terminal, event));
+            } else {
+                let why = "What you type is not kept any more: no server took it for too long.";
+                model.toast(why.to_owned(), true, 10);
             }
             Vec::new()
         }

@@ -507,3 +507,31 @@ fn what_a_screen_could_send_before_a_restart_reaches_the_program() {
     until(|| (read().len() >= sent.len()).then_some(()), || format!("{} of {}", read().len(), sent.len()));
     assert_eq!(read(), sent);
 }
+
+/// A program that reads nothing for as long as its server lives reads under the next one what was typed.
+#[test]
+fn what_a_program_has_not_read_before_a_restart_is_typed_after_it() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    let (typed, go) = (sandbox.scratch().join("typed"), sandbox.scratch().join("go"));
+    let wait = format!("until [ -e {} ]; do sleep 0.05; done", go.display());
+    let line = format!("stty raw -echo; echo re''ady; {wait}; cat > {}", typed.display());
+    sandbox.type_line(&terminal, &line);
+    sandbox.wait_for_text(&terminal, "ready");
+    let mut screen = attach(&sandbox);
+    let terminal = TerminalId::parse(&terminal).unwrap();
+    let sent: String = (0..20_000).map(|n| format!("{n} ")).collect();
+    let (first, last) = sent.split_at(sent.len() - 100);
+    let input = |text: &str| {
+        let (terminal, event) = (terminal.clone(), InputEvent::Paste(text.to_owned()));
+        ClientFrame::Input { terminal, event }
+    };
+    screen.send(&input(first)).unwrap();
+    sandbox.ask(&["server", "restart"]);
+    let mut next = attach(&sandbox);
+    next.send(&input(last)).unwrap();
+    std::fs::write(&go, "").unwrap();
+    let read = || std::fs::read_to_string(&typed).unwrap_or_default();
+    until(|| (read().len() >= sent.len()).then_some(()), || format!("{} of {}", read().len(), sent.len()));
+    assert_eq!(read(), sent);
+}

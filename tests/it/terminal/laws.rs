@@ -245,6 +245,9 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
         Step::Resize(TermSize::clamped(3, 2)),
     ];
     shown_to_everybody(TermSize::clamped(5, 30), &unwritten).unwrap();
+    // In front of a wide character that had no room.
+    let wrapped = [Step::Output(Bytes("\x1b[2a한".into())), Step::Rotate, Step::Rotate];
+    shown_to_everybody(TermSize::clamped(2, 3), &wrapped).unwrap();
     let mut blank = term(TermSize::clamped(1, 4));
     blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
     let lines: Vec<String> = (0..2).filter_map(|line| blank.history().text(line)).collect();

@@ -69,14 +69,19 @@ pub fn reset(cx: &mut Cx<'_>, call: Reset) -> Result<Answer, OpError> {
 }
 
 fn still_active(active: &[Dispatch], scope: &str) -> ErrorBody {
-    let names: Vec<&str> = active.iter().take(MAX_NAMED).map(|dispatch| dispatch.id.as_str()).collect();
+    let names: Vec<&str> = active.iter().map(|dispatch| dispatch.id.as_str()).collect();
+    let (shown, rest) = names.split_at(names.len().min(MAX_NAMED));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     let message = format!(
-        "Active: {} ({}); nothing was removed. Stop them first, or forget them: their processes go on and can report nothing any more.",
+        "Active: {} ({}{more}); nothing was removed. Stop them first, or forget them: their processes go on and can report nothing any more.",
         counted(active.len(), "attempt"),
-        names.join(", ")
+        shown.join(", ")
     );
     let mut error = refuse(ErrorCode::ConfirmationRequired, message).with("dispatches", &names);
-    for name in names {
+    if !rest.is_empty() {
+        error = error.next_step("orca orchestration worker-list --json");
+    }
+    for name in shown {
         error = error.next_step(format!("orca orchestration worker-stop --dispatch {name} --json"));
     }
     error.next_step(format!("orca orchestration reset --{scope} --forget-active-attempts --json"))

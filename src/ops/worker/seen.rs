@@ -2,12 +2,11 @@
 //! (contract 8.2). The verdicts themselves are `model::fleet`'s, which the screen asks too.
 
 use super::worker_of;
-use crate::base::id::{DispatchId, GateId};
+use crate::base::id::DispatchId;
 use crate::model::dispatch::{Dispatch, DispatchState, Termination};
 use crate::model::event::EventKind;
 use crate::model::fleet::{self, DeliveryEvidence, LaneDelivery, Life, Reasons, Sight};
 use crate::model::gate::Gate;
-use crate::model::limit::CONTINUE;
 use crate::model::message::{Mailbox, Message, MessageType};
 use crate::model::question::Question;
 use crate::model::resource::{Ownership, ReleaseState, Resource, TerminalState, terminal_state};
@@ -61,7 +60,7 @@ pub struct Seen {
     /// Its setup script, while that waits for a person.
     pub setup: Option<Setup>,
     /// It passed a limit, and nobody has said yet whether it goes on.
-    over_limit: Option<GateId>,
+    is_over_limit: bool,
     has_question: bool,
     task: Task,
     is_latest: bool,
@@ -80,8 +79,19 @@ pub fn see(cx: &Cx<'_>, dispatch: Dispatch) -> Result<Seen, OpError> {
     let is_latest = task.n_attempts == dispatch.attempt;
     let active = worker.as_ref().filter(|_| dispatch.status.is_active());
     let setup = active.map(|worker| setup::waiting(&cx.tx, worker)).transpose()?.flatten();
-    let over_limit = cx.tx.first::<Gate>("pending_limit", dispatch.id.as_str())?.map(|gate| gate.id);
-    Ok(Seen { setup, over_limit, dispatch, worker, resource, terminal, live, has_question, task, is_latest })
+    let is_over_limit = cx.tx.count::<Gate>("pending_limit", dispatch.id.as_str())? > 0;
+    Ok(Seen {
+        setup,
+        is_over_limit,
+        dispatch,
+        worker,
+        resource,
+        terminal,
+        live,
+        has_question,
+        task,
+        is_latest,
+    })
 }
 
 impl Seen {
@@ -225,7 +235,7 @@ impl Seen {
                 && (self.activity() == "blocked"
                     || self.is_held()
                     || self.setup.is_some()
-                    || self.over_limit.is_some()),
+                    || self.is_over_limit),
             failure: is_open && self.outcome() == "failed",
             interruption: is_open
                 && (self.dispatch.termination == Some(Termination::Abandoned) || (is_lost && was_killed)),
@@ -248,9 +258,10 @@ impl Seen {
         if let Some(setup) = &self.setup {
             return NextAction { kind: String::from("inspect"), argv: setup::show_argv(setup) };
         }
-        if let Some(gate) = &self.over_limit {
-            let decide = ["orchestration", "gate-resolve", "--id", gate.as_str(), "--resolution", CONTINUE];
-            return NextAction { kind: String::from("decide"), argv: decide.map(str::to_owned).to_vec() };
+        if self.is_over_limit {
+            // The decision is the person's; this shows what they are asked.
+            let gates = ["orchestration", "gate-list", "--task", self.dispatch.task_id.as_str()];
+            return NextAction { kind: String::from("inspect"), argv: gates.map(str::to_owned).to_vec() };
         }
         let state = self.terminal_state();
         let is_settled = !self.dispatch.status.is_active();

@@ -356,6 +356,17 @@ fn a_picture_of_another_size_is_marked_and_typing_claims_it() {
 }
 
 #[test]
+fn a_larger_picture_shows_where_its_text_is_with_and_without_the_focus() {
+    let mut desk = Desk::team(120, 40);
+    assert_eq!(desk.model.focus, Some(terminal_id(9)));
+    for number in [9, 2] {
+        desk.output_sized(number, "\x1b[2J\x1b[Hfar up", TermSize::clamped(90, 150));
+        assert!(desk.screen().contains("far up"), "{number}: {}", desk.screen());
+        desk.output_sized(number, "\x1b[2J\x1b[Hgone", TermSize::clamped(5, 20));
+    }
+}
+
+#[test]
 fn losing_the_server_keeps_the_picture_and_says_so() {
     let mut desk = Desk::team(120, 40);
     desk.take(Msg::Lost { reason: "gone".into() });

@@ -30,7 +30,7 @@ use crate::proto::terminal::{TerminalCreate, TerminalSplit};
 /// Between two turns of a drag that rests at an edge.
 const EDGE_PAUSE_MS: u64 = 50;
 /// Keys and pastes that wait at most for a program that is being started, or for a server.
-const MAX_EARLY_INPUT: usize = 100_000;
+const MAX_EARLY_INPUT: usize = 500_000;
 
 /// The flag of kitty's keyboard protocol for repeats and releases.
 const REPORT_EVENT_TYPES: u8 = 2;

@@ -56,7 +56,7 @@ impl Term {
         self.write_modes(&mut out);
         self.write_cursor(&mut out);
         let mut bytes = out.into_bytes();
-        bytes.extend_from_slice(self.unfinished());
+        bytes.extend(self.unfinished());
         bytes
     }
 

@@ -185,9 +185,14 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// The bytes kept back, for a copy of the whole state.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Bytes that bring another one into this state: those kept back, or an oversized sequence like the one
+    /// that is being skipped.
+    pub fn bytes(&self) -> Vec<u8> {
+        let Some(kind) = self.dropping else { return self.bytes.clone() };
+        let mut oversized = vec![ESC, kind];
+        let filling = if (0x20..=0x2f).contains(&kind) { kind } else { b'0' };
+        oversized.resize(limit(&oversized) + 1, filling);
+        oversized
     }
 
     /// Skips what belongs to an oversized sequence; returns the rest.

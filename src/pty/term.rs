@@ -301,7 +301,7 @@ impl Term {
     }
 
     /// Bytes that wait for the rest of their sequence or character.
-    pub(super) fn unfinished(&self) -> &[u8] {
+    pub(super) fn unfinished(&self) -> Vec<u8> {
         self.tail.bytes()
     }
 

@@ -245,6 +245,20 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
         Step::Resize(TermSize::clamped(3, 2)),
     ];
     shown_to_everybody(TermSize::clamped(5, 30), &unwritten).unwrap();
+    // Behind the start of a string that is too long to be kept.
+    for start in ["\x1bP$qm", "\x1b]0;", "\x1b[", "\x1b(("] {
+        let filling = if start.ends_with('(') { "(" } else { "1" };
+        let long = format!("{start}{}", filling.repeat(70_000));
+        let output = |text: String| Step::Output(Bytes(text.into()));
+        let skipped = [
+            output(String::from("a")),
+            output(long),
+            Step::Rotate,
+            Step::Rotate,
+            output(format!("{}mbc", filling.repeat(3))),
+        ];
+        shown_to_everybody(TermSize::clamped(2, 17), &skipped).unwrap();
+    }
     // In front of a wide character that had no room.
     let wrapped = [Step::Output(Bytes("\x1b[2a한".into())), Step::Rotate, Step::Rotate];
     shown_to_everybody(TermSize::clamped(2, 3), &wrapped).unwrap();

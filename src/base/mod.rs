@@ -12,5 +12,6 @@ pub mod near;
 pub mod path;
 pub mod private;
 pub mod report;
+pub mod sched;
 pub mod size;
 pub mod text;

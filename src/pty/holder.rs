@@ -22,6 +22,7 @@ use super::files::write_private;
 use super::wire::{ChildEnd, Hello, LaunchSpec};
 use crate::base::clock::Clock;
 use crate::base::report::OrLog as _;
+use crate::base::sched::{self, Class};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::FlockOperation;
 use rustix::time::Timespec;
@@ -101,6 +102,8 @@ fn read_answer(mut pipe: std::process::ChildStdout) -> std::io::Result<Vec<u8>> 
 pub fn main(args: &[std::ffi::OsString]) -> u8 {
     // Whoever started the server may have left files and pipes open; a holder lives for days.
     portable_pty::unix::close_random_fds();
+    // Its program inherits it.
+    sched::set(Class::Usual);
     match args {
         [flag, spec] if flag == "--detach" => start_detached(Path::new(spec)),
         [spec] => run(Path::new(spec)),

@@ -20,6 +20,7 @@ mod history;
 mod host;
 mod hub;
 mod idle;
+mod intake;
 mod outlet;
 mod pane;
 mod peer;
@@ -39,6 +40,7 @@ use crate::base::code::ErrorCode;
 use crate::base::lock;
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
+use crate::base::sched::{self, Class};
 use crate::config::env::Environment;
 use crate::git::name::{BranchPrefix, Layout};
 use crate::proto::error::ErrorBody;
@@ -72,6 +74,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// With `is_detached` it leaves its session and tells its starter on standard output, as one
 /// [`crate::proto::server::StartReport`], how the start went.
 pub fn run(environment: &Environment, is_detached: bool) -> u8 {
+    // A screen may have started it.
+    sched::set(Class::Usual);
     let uid = rustix::process::getuid().as_raw();
     let dir = environment.state_dir(uid);
     let booted = match boot::boot(&dir, uid, is_detached) {
@@ -105,6 +109,7 @@ fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread()
         .max_blocking_threads(16)
         .thread_name("orca-conn")
+        .on_thread_start(|| sched::set(Class::Usual))
         .enable_all()
         .build()
         .map_err(|error| boot::system_error("start its threads", &error))?;
@@ -167,13 +172,15 @@ fn serve(
         .spawn(move || spool::watch(&watched))
         .map_err(|error| boot::system_error("watch its spool", &error))?;
     let state_dir = dir.root().display().to_string();
-    let typing = Arc::clone(&terminals);
+    let left = Arc::clone(&terminals);
     let host = Arc::new(Host::new(inbox, runtime_id, terminals, spool, state_dir, uid));
     boot::report_ready(is_detached);
+    sched::set(Class::Keys);
     let stand = Stand { dir, lock: &lock, store_file };
     let end = runtime.block_on(accept(Arc::clone(&host), listener, engine_ended, stand));
     log(format_args!("the server ends: {end:?}"));
-    typing.finish_typing(terminals::KILL_GRACE);
+    left.finish_typing(terminals::KILL_GRACE);
+    left.finish_reading();
     if let Some(at) = host.unrecorded_stop() {
         lock::note_stop(&lock, at).or_log("note for the next server that terminals were ended");
     }

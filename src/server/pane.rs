@@ -7,6 +7,7 @@
 
 use super::guest::{Change, Guest};
 use super::idle;
+use super::intake::Intake;
 use super::screens::Screens;
 use crate::agent::Presets;
 use crate::agent::detect::{self, AgentState, Evidence, ProgramStatus, Progress, Source};
@@ -21,7 +22,6 @@ use crate::base::size::TermSize;
 use crate::ops::cx::{LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
 use crate::pty::event::{ProgressState, TermEvent};
-use crate::pty::journal::Journal;
 use crate::pty::keys;
 use crate::pty::link;
 use crate::pty::modes::InputModes;
@@ -140,7 +140,6 @@ impl Queue {
 /// The screen and everything that is known of the program.
 pub struct Inner {
     pub term: Term,
-    pub journal: Option<Journal>,
     pub program: Option<ProgramStatus>,
     /// What its hooks told last. It ends with the process and with the server: the next one waits for the
     /// next report.
@@ -238,6 +237,7 @@ pub struct Pane {
     presets: Arc<Presets>,
     pub master: OwnedFd,
     inner: Mutex<Inner>,
+    intake: Mutex<Intake>,
     /// The picture as published; beside `inner`, so that no screen waits for a flood.
     rows: Mutex<PaneRows>,
     /// Told when the process ended or its state was looked at.
@@ -300,7 +300,7 @@ pub struct PaneParts {
     pub said: Vec<TermEvent>,
     /// When it last wrote, as far as is known.
     pub last_output_at: Option<Timestamp>,
-    pub journal: Option<Journal>,
+    pub intake: Intake,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
 }
@@ -337,7 +337,6 @@ impl Pane {
         let modes = Mutex::new(parts.term.modes());
         let mut inner = Inner {
             term: parts.term,
-            journal: parts.journal,
             program: None,
             hook: None,
             progress: None,
@@ -362,6 +361,7 @@ impl Pane {
             presets: parts.presets,
             master: parts.master,
             inner: Mutex::new(inner),
+            intake: Mutex::new(parts.intake),
             rows: Mutex::new(PaneRows::new()),
             changed: Condvar::new(),
             queue: Mutex::new(queue),
@@ -395,13 +395,44 @@ impl Pane {
         lock(&self.inner)
     }
 
+    /// What was read and is not drawn, locked. After [`Pane::inner`], where both are needed.
+    pub fn intake(&self) -> MutexGuard<'_, Intake> {
+        lock(&self.intake)
+    }
+
+    /// Draws what was read. The answers are to be given to [`Pane::answer`] without the lock of the screen.
+    #[must_use]
+    pub fn draw(&self, inner: &mut Inner) -> Vec<u8> {
+        let bytes = self.intake().take();
+        self.feed(inner, &bytes)
+    }
+
+    fn feed(&self, inner: &mut Inner, bytes: &[u8]) -> Vec<u8> {
+        if bytes.is_empty() {
+            return Vec::new();
+        }
+        inner.term.process(bytes);
+        self.note_modes(inner.term.modes());
+        inner.term.take_replies()
+    }
+
+    /// Queues answers of the terminal to its program.
+    pub fn answer(&self, answers: Vec<u8>) {
+        if !answers.is_empty() {
+            // They come before what a person types next; the program waits for them.
+            let mut queue = self.queue();
+            queue.n_bytes += answers.len();
+            queue.items.push_front(Item::Bytes(answers));
+        }
+    }
+
     /// The queue, locked.
     pub fn queue(&self) -> MutexGuard<'_, Queue> {
         lock(&self.queue)
     }
 
-    /// Keeps the modes for keys up to date; the pump calls it after each piece of output.
-    pub fn note_modes(&self, modes: InputModes) {
+    /// Keeps the modes for keys up to date.
+    fn note_modes(&self, modes: InputModes) {
         *lock(&self.modes) = modes;
     }
 
@@ -532,14 +563,19 @@ impl Pane {
         if inner.term.size() == size {
             return;
         }
+        // What was read before was meant for the old size, in the journal too.
+        let mut intake = self.intake();
+        let answers = self.feed(&mut inner, &intake.take());
         inner.term.resize(size);
-        if let Some(journal) = &mut inner.journal {
-            journal.resize(size);
-        }
+        intake.resize(size);
+        drop(intake);
         if inner.end.is_none() {
             link::resize(&self.master, size).or_log("tell a program its size");
         }
         drop(inner);
+        self.answer(answers);
+        // It has not heard of what was drawn here.
+        self.wake();
         self.publish();
     }
 

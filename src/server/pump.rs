@@ -12,17 +12,17 @@ use super::terminals::KILL_GRACE;
 use crate::agent::prompt::{Step, paste_bytes};
 use crate::base::clock::Clock;
 use crate::base::report::{OrLog as _, log};
+use crate::base::sched::{self, Class};
 use crate::pty::event::TermEvent;
 use crate::pty::holder;
-use crate::pty::journal::Journal;
 use crate::pty::link::{self, Link, Output};
-use crate::pty::term::Term;
 use crate::pty::wire::ChildEnd;
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io::Read as _;
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const FRAME: Duration = Duration::from_millis(16);
@@ -31,14 +31,11 @@ const SYNC_PATIENCE: Duration = Duration::from_millis(150);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// The most bytes that are taken in at once when the process ended.
 const MAX_LAST_WORDS: usize = 1 << 20;
-/// Bytes of one turn: the more of a flood there is, the less of it must be drawn (`pty/skip.rs`).
-const TURN: usize = 256 << 10;
 /// How long a prompt waits for its program to show something of it, before Enter is pressed all the same.
 const UNSEEN: Duration = Duration::from_secs(2);
-/// A shorter piece than this ends a turn.
-const SHORT: usize = 2_048;
-/// How long the next piece of a flood may take.
-const FLOOD_PATIENCE: rustix::time::Timespec = rustix::time::Timespec { tv_sec: 0, tv_nsec: 300_000 };
+/// From so many bytes on, more is read while they are drawn.
+const FLOOD: usize = 64 << 10;
+const READER_STACK: usize = 64 << 10;
 
 /// Notices of programs for the persons at the screens.
 pub type Notices = tokio::sync::broadcast::Sender<(crate::base::id::TerminalId, TermEvent)>;
@@ -60,6 +57,7 @@ pub struct Pump {
     pause_until: Option<Instant>,
     /// How long it settles from when its program shows something; a busy machine may take its time to.
     settles_for: Option<Duration>,
+    class: Class,
     is_output_over: bool,
     has_told_end: bool,
 }
@@ -82,6 +80,7 @@ impl Pump {
             looked_at: now,
             pause_until: None,
             settles_for: None,
+            class: Class::Usual,
             is_output_over: false,
             has_told_end: false,
         }
@@ -89,12 +88,13 @@ impl Pump {
 
     /// The thread's work.
     pub fn run(mut self) {
+        self.set_class(Class::Keys);
         if let Some(end) = self.link.hello.end {
             self.ended(end);
         }
         loop {
             let ready = self.wait();
-            if ready.is_output {
+            if ready.is_output || self.pane.intake().is_due() {
                 self.read_turn();
             }
             if ready.is_message && !self.hear() {
@@ -148,6 +148,7 @@ impl Pump {
         }
         let due =
             [self.publish_due, self.look_due, self.pause_until, self.rest.due].into_iter().flatten().min();
+        let due = if self.pane.intake().is_due() { Some(Instant::now()) } else { due };
         let timeout = due.map(|due| {
             let left = due.saturating_duration_since(Instant::now());
             rustix::time::Timespec {
@@ -167,72 +168,42 @@ impl Pump {
         }
     }
 
-    /// Takes in up to one turn of output. A flood comes in small pieces; it is collected, because
-    /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`).
+    /// Takes in up to one turn of output and draws it. A flood comes in small pieces; it is collected, because
+    /// what nobody will see of it costs less the more of it there is (`pty/skip.rs`), and its next turn is
+    /// read while this one is drawn.
     fn read_turn(&mut self) {
-        let mut buffer = [0_u8; 4 << 10];
-        let mut flood = Vec::new();
-        let mut n_read = 0;
-        while n_read < TURN {
-            match link::read(&self.link.master, &mut buffer) {
-                Ok(Output::Bytes(n)) => {
-                    n_read += n;
-                    let piece = buffer.get(..n).unwrap_or_default();
-                    if n < SHORT {
-                        // A short piece is likely all there is; the screen should not wait for more.
-                        self.feed(&std::mem::take(&mut flood));
-                        self.feed(piece);
-                        break;
-                    }
-                    flood.extend_from_slice(piece);
-                }
-                Ok(Output::Nothing) if !flood.is_empty() && self.has_more_soon() => {}
-                Ok(Output::Nothing) => break,
-                Ok(Output::Closed) => {
-                    self.is_output_over = true;
-                    break;
-                }
-                Err(error) => {
-                    log(format_args!("{}: {error}", self.pane.id));
-                    self.is_output_over = true;
-                    break;
-                }
-            }
+        let mut n_ahead = self.pane.intake().n_ahead();
+        if n_ahead < FLOOD {
+            self.is_output_over |= self.pane.collect();
+            n_ahead = self.pane.intake().n_ahead();
         }
-        self.feed(&flood);
-        if n_read > 0 {
+        if n_ahead < FLOOD || self.is_output_over {
+            self.set_class(Class::Keys);
+            self.draw();
+        } else {
+            self.set_class(Class::Flood);
+            let (pane, is_drawn) = (Arc::clone(&self.pane), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                let reader = std::thread::Builder::new().stack_size(READER_STACK);
+                reader.spawn_scoped(scope, || pane.collect_until(&is_drawn)).or_log("read ahead");
+                self.draw();
+                is_drawn.store(true, Ordering::Relaxed);
+            });
+        }
+        if self.pane.intake().take_drawn() {
             self.after_output();
         }
     }
 
-    /// Whether a flood goes on within a moment. Nobody waits for it while a key waits for its echo.
-    fn has_more_soon(&self) -> bool {
-        let mut fds = [PollFd::from_borrowed_fd(self.link.master.as_fd(), PollFlags::IN)];
-        !self.pane.is_echo_due()
-            && poll(&mut fds, Some(&FLOOD_PATIENCE)).is_ok()
-            && fds.first().is_some_and(|fd| fd.revents().contains(PollFlags::IN))
+    fn set_class(&mut self, class: Class) {
+        if std::mem::replace(&mut self.class, class) != class {
+            sched::set(class);
+        }
     }
 
-    fn feed(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        let mut inner = self.pane.inner();
-        if let Some(journal) = &mut inner.journal {
-            journal.time(Clock::System.now());
-            journal.output(bytes).or_log("keep output");
-        }
-        inner.term.process(bytes);
-        let answers = inner.term.take_replies();
-        let modes = inner.term.modes();
-        drop(inner);
-        self.pane.note_modes(modes);
-        if !answers.is_empty() {
-            // Answers come before what a person types next; the program waits for them.
-            let mut queue = self.pane.queue();
-            queue.n_bytes += answers.len();
-            queue.items.push_front(Item::Bytes(answers));
-        }
+    fn draw(&self) {
+        let answers = self.pane.draw(&mut self.pane.inner());
+        self.pane.answer(answers);
     }
 
     fn after_output(&mut self) {
@@ -243,10 +214,7 @@ impl Pump {
             self.pause_until = Some(now + settles_for);
         }
         let is_urgent = self.take_events(&mut inner);
-        // Before anybody sees it: what was shown once must be there again after a crash.
-        if let Inner { journal: Some(journal), term, .. } = &mut *inner {
-            keep_journal(journal, term);
-        }
+        self.pane.intake().begin_segment(&mut inner.term);
         let is_synchronized = inner.term.is_synchronized();
         drop(inner);
         if is_urgent {
@@ -378,23 +346,19 @@ impl Pump {
             return;
         }
         self.has_told_end = true;
-        let mut buffer = [0_u8; 16 << 10];
         let mut n_left = MAX_LAST_WORDS;
         // Something in the background may go on writing for ever; that is read in turns again.
         while n_left > 0
-            && let Ok(Output::Bytes(n)) = link::read(&self.link.master, &mut buffer)
+            && let Ok(Output::Bytes(n)) = self.pane.intake().read(&self.pane.master)
         {
             n_left = n_left.saturating_sub(n);
-            self.feed(buffer.get(..n).unwrap_or_default());
         }
+        self.draw();
         self.is_output_over = true;
         let mut inner = self.pane.inner();
         inner.term.end_synchronized();
         inner.end = Some(end);
         inner.forget_said();
-        if let Some(journal) = &mut inner.journal {
-            journal.flush().or_log("keep output");
-        }
         inner.live.activity = String::from("unknown");
         drop(inner);
         self.publish();
@@ -492,16 +456,6 @@ impl Pump {
         }
         true
     }
-}
-
-/// Gives the journal to the system. A segment that is full is followed by a new one, which begins with
-/// the whole screen.
-pub fn keep_journal(journal: &mut Journal, term: &mut Term) {
-    if journal.wants_keyframe() {
-        let keyframe = term.keyframe();
-        journal.rotate(term.size(), &keyframe).or_log("keep output");
-    }
-    journal.flush().or_log("keep output");
 }
 
 #[derive(Default)]

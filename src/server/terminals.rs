@@ -1,8 +1,9 @@
 //! The live terminals of this server, and the text that is left of ended ones.
 
 use super::command::{Command, Inbox};
+use super::intake::Intake;
 use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
-use super::pump::{Notices, Pump, keep_journal};
+use super::pump::{Notices, Pump};
 use super::starts::Starts;
 use crate::agent::Presets;
 use crate::agent::hook::HookSaid;
@@ -131,7 +132,7 @@ impl Terminals {
             term: revived.term,
             said: Vec::new(),
             last_output_at: None,
-            journal: None,
+            intake: Intake::new(None),
             end: Some(end),
             wake,
         }));
@@ -159,10 +160,10 @@ impl Terminals {
             journal.output(&ring).or_log("keep output");
         }
         term.process(&ring);
-        if let Some(journal) = &mut journal {
-            // The program may never write again, and the holder has let go of it.
-            keep_journal(journal, &mut term);
-        }
+        let mut intake = Intake::new(journal);
+        // The program may never write again, and the holder has let go of it.
+        intake.begin_segment(&mut term);
+        intake.flush();
         // What an agent said at its start, or while no server was there, is its state now.
         said.extend(term.take_events());
         // It may wait for its answers and write nothing more until it has them.
@@ -184,7 +185,7 @@ impl Terminals {
             term,
             said,
             last_output_at,
-            journal,
+            intake,
             end: None,
             wake,
         }));
@@ -435,6 +436,11 @@ impl Terminals {
         self.running().iter().for_each(|pane| pane.keep_untyped());
     }
 
+    /// Reads nothing more: what programs write from now on is for the next server.
+    pub fn finish_reading(&self) {
+        self.running().iter().for_each(|pane| pane.intake().close());
+    }
+
     fn is_typing(&self) -> bool {
         self.running().iter().any(|pane| pane.queue().is_half_typed())
             || lock(&self.unheard).values().any(|held| !held.is_empty())
@@ -587,8 +593,8 @@ impl Terminals {
 /// The records of a terminal's journal, from its newest keyframe alone where all of them are too much
 /// for one answer. None where nothing is left.
 fn recorded(dir: &std::path::Path, pane: Option<&Pane>) -> Option<Vec<Record>> {
-    if let Some(journal) = pane.and_then(|pane| pane.inner().journal.as_mut().map(Journal::flush)) {
-        journal.or_log("keep output");
+    if let Some(pane) = pane {
+        pane.intake().flush();
     }
     let records = journal::restore(dir).records;
     (!records.is_empty()).then_some(records)

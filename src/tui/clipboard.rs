@@ -4,6 +4,7 @@
 //! [`way`] decides, purely. [`Porter`] carries, on a thread of its own, because programs take their
 //! time; the outcome comes back as a message with the bytes that the host's terminal is to get.
 
+use crate::base::sched::{self, Class};
 use crate::base::text;
 use crate::config::env::Environment;
 use crate::config::{ClipboardRoute, ClipboardSettings};
@@ -205,6 +206,7 @@ fn carry_all(
     facts: &Facts,
     tell: &dyn Fn(Outcome) -> bool,
 ) {
+    sched::set(Class::Usual);
     while let Ok(order) = waiting.recv() {
         if !tell(carry(&order, settings, facts)) {
             return;

@@ -33,6 +33,7 @@ pub mod widget;
 
 use crate::base::clock::Clock;
 use crate::base::code::ErrorCode;
+use crate::base::sched::{self, Class};
 use crate::client::find::Place;
 use crate::client::stream::{Incoming, Stream, Typed};
 use crate::proto::error::ErrorBody;
@@ -72,6 +73,7 @@ pub fn run(place: &Place, options: Options) -> Result<Left, ErrorBody> {
             .next_step("orca --help"));
     }
     // One thread: each hop to another costs a key its echo.
+    sched::set(Class::Keys);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| broken("start the screen", &error))?;
     let result = runtime.block_on(attached(place, options));

@@ -9,6 +9,7 @@ use orca::client::wire::{Connection, encode};
 use orca::proto::envelope::CONTRACT_VERSION;
 use orca::proto::event::RowView;
 use orca::proto::screen::{Attach, ClientFrame, HostFacts, ServerFrame, View, ViewPane};
+use serde_json::Value;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -299,6 +300,33 @@ fn restart_keeps_terminals_and_stop_ends_them_only_when_told() {
     assert_eq!(sandbox.server_pid(), None);
     let holders = std::fs::read_dir(sandbox.state().join("h")).unwrap();
     assert_eq!(holders.count(), 0, "a holder outlived its purpose");
+}
+
+/// Every line that a terminal has, its history first.
+fn lines_of(sandbox: &Sandbox, terminal: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut cursor = Value::from(0);
+    while let Some(from) = cursor.as_u64() {
+        let words = ["terminal", "read", "--terminal", terminal, "--cursor", &from.to_string()];
+        let page = sandbox.ask(&words)["terminal"].clone();
+        lines.extend(page["tail"].as_array().unwrap().iter().map(|line| line.as_str().unwrap().to_owned()));
+        cursor = if page["limited"] == true { page["nextCursor"].clone() } else { Value::Null };
+    }
+    lines
+}
+
+#[test]
+fn a_flood_over_a_restart_arrives_whole() {
+    let sandbox = Sandbox::new();
+    let terminal = sandbox.shell();
+    // Less than a holder keeps while no server is there, and more than can be drawn at once.
+    sandbox.type_line(&terminal, "seq -f %090.0f 1 9500; echo d''one");
+    sandbox.wait_for_text(&terminal, "000");
+    sandbox.ask(&["server", "restart"]);
+    sandbox.wait_for_text(&terminal, "done");
+    let numbers = lines_of(&sandbox, &terminal).into_iter().filter(|line| line.len() == 90);
+    let numbers: Vec<u32> = numbers.filter_map(|line| line.parse().ok()).collect();
+    assert!(numbers == (1..=9500).collect::<Vec<u32>>(), "{} lines of 9500", numbers.len());
 }
 
 #[test]

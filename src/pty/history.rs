@@ -30,6 +30,8 @@ impl Default for HistoryLimits {
 
 /// A line is broken here even if the program never does, so that no line is without bound.
 const MAX_LINE_BYTES: usize = 64 << 10;
+/// Memory that is kept for the next wrapped line.
+const KEPT_MEMORY: usize = 4 << 10;
 /// Prompts that are remembered, the newest.
 const MAX_PROMPTS: usize = 10_000;
 /// What a line costs beside its bytes.
@@ -45,8 +47,11 @@ struct Line {
 #[derive(Debug)]
 pub struct History {
     lines: VecDeque<Line>,
-    /// The line that the topmost row of the screen continues.
-    open: Option<Vec<u8>>,
+    /// The line that the topmost row of the screen continues; its memory is used again and again.
+    open: Vec<u8>,
+    is_open: bool,
+    /// Memory for the row that is written.
+    writer: RowWriter<'static>,
     /// The absolute number of `lines[0]`.
     first: u64,
     n_bytes: usize,
@@ -57,7 +62,16 @@ pub struct History {
 
 impl History {
     pub(super) fn new(limits: HistoryLimits) -> Self {
-        Self { lines: VecDeque::new(), open: None, first: 0, n_bytes: 0, limits, prompts: VecDeque::new() }
+        Self {
+            lines: VecDeque::new(),
+            open: Vec::new(),
+            is_open: false,
+            writer: RowWriter::runs(),
+            first: 0,
+            n_bytes: 0,
+            limits,
+            prompts: VecDeque::new(),
+        }
     }
 
     /// The absolute numbers of the lines that are kept; the end is the number that the first line of
@@ -68,7 +82,7 @@ impl History {
 
     /// Bytes of memory taken by the lines, nearly.
     pub fn n_bytes(&self) -> usize {
-        self.n_bytes + self.open.as_ref().map_or(0, Vec::len)
+        self.n_bytes + self.open.len()
     }
 
     /// The plain text of a line; `None` where it is not kept (any more).
@@ -120,39 +134,42 @@ impl History {
 
     /// The same line as [`History::set_open`] takes it; empty for none.
     pub(super) fn open_bytes(&self) -> &[u8] {
-        self.open.as_deref().unwrap_or_default()
+        &self.open
     }
 
     /// Takes over the line that the top of the screen continues, unless it is none of ours.
     pub(super) fn set_open(&mut self, open: Vec<u8>) {
-        let is_sound = !open.is_empty() && row::read_runs(&mut Reader::new(&open)).is_ok();
-        self.open = is_sound.then_some(open);
+        self.is_open = !open.is_empty() && row::read_runs(&mut Reader::new(&open)).is_ok();
+        self.open = if self.is_open { open } else { Vec::new() };
     }
 
     /// Forgets everything; numbers go on.
     pub(super) fn clear(&mut self) {
         self.first += self.lines.len() as u64;
         self.lines.clear();
-        self.open = None;
+        self.open = Vec::new();
+        self.is_open = false;
         self.n_bytes = 0;
     }
 
     /// Whether the top of the screen continues a line.
     pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
+        self.is_open
     }
 
     /// Ends the line that the top of the screen continued, because the screen was erased.
     pub(super) fn close_open(&mut self) {
-        if let Some(open) = self.open.take() {
-            self.push_line(open.into_boxed_slice());
+        if std::mem::take(&mut self.is_open) {
+            self.push_line(self.open.as_slice().into());
+            self.open.clear();
+            self.open.shrink_to(KEPT_MEMORY);
         }
     }
 
     /// Takes back the line that the top of the screen continues.
     pub(super) fn take_open(&mut self) -> Option<Vec<Run>> {
-        let open = self.open.take()?;
-        row::read_runs(&mut Reader::new(&open)).ok()
+        let open = std::mem::take(&mut self.open);
+        std::mem::take(&mut self.is_open).then(|| row::read_runs(&mut Reader::new(&open)).ok()).flatten()
     }
 
     /// Takes back the newest line, so that the screen can show it again.
@@ -170,38 +187,67 @@ impl History {
         styles: &StyleTable,
         clusters: &ClusterTable,
     ) {
-        let mut writer = RowWriter::runs();
+        let mut writer = std::mem::take(&mut self.writer);
         if is_plain(captured) {
             writer.set_look(Style::default(), None, Shape::Narrow);
             writer.push(captured);
         } else {
             write_cells(captured, &mut writer, styles, clusters);
         }
-        let runs = writer.finish_runs(is_wrapped);
-        if is_wrapped || self.open.is_some() {
-            let open = self.open.get_or_insert_default();
-            open.extend_from_slice(&runs);
-            if is_wrapped && open.len() < MAX_LINE_BYTES {
-                return;
-            }
-            if !is_wrapped && runs.is_empty() {
-                // The rows in front may be blank as well; a line that is drawn again has none of them.
-                row::trim_end(open);
-            }
-            self.close_open();
-        } else {
-            self.push_line(runs.into_boxed_slice());
-        }
+        self.push_written(&mut writer, is_wrapped);
+        self.writer = writer;
     }
 
-    /// Adds a line of printable ASCII and SGR sequences that begins and ends in the default look.
-    pub(super) fn push_line_alone(&mut self, text: &str, styles: &StyleTable, clusters: &ClusterTable) {
-        if self.open.is_none() && is_plain(text) {
-            let text = text.trim_end_matches(' ');
-            self.push_line(row::plain_run(text).into_boxed_slice());
+    /// Adds what a writer holds, and leaves it empty.
+    fn push_written(&mut self, writer: &mut RowWriter<'_>, is_wrapped: bool) {
+        let runs = writer.finish_runs(is_wrapped);
+        if is_wrapped || self.is_open {
+            self.is_open = true;
+            self.open.extend_from_slice(runs);
+            if !is_wrapped && runs.is_empty() {
+                // The rows in front may be blank as well; a line that is drawn again has none of them.
+                row::trim_end(&mut self.open);
+            }
+            if !is_wrapped || self.open.len() >= MAX_LINE_BYTES {
+                self.close_open();
+            }
         } else {
-            self.push_row(text, false, styles, clusters);
+            self.push_line(runs.into());
         }
+        writer.clear();
+    }
+
+    /// Adds a line of printable ASCII and SGR sequences that begins and ends in the default look, as the rows
+    /// that a screen of this width makes of it.
+    pub(super) fn push_simple_line(&mut self, line: &str, n_cols: usize, width: usize) {
+        if !self.is_open && n_cols <= width && is_plain(line) {
+            return self.push_line(row::plain_run(line.trim_end_matches(' ')).into_boxed_slice());
+        }
+        let mut writer = std::mem::take(&mut self.writer);
+        let (mut n_cols, mut style, mut rest) = (0, Style::default(), line);
+        while !rest.is_empty() {
+            let n_text = memchr::memchr(0x1b, rest.as_bytes()).unwrap_or(rest.len());
+            let (mut text, sequence) = rest.split_at(n_text);
+            while !text.is_empty() {
+                if n_cols == width {
+                    self.push_written(&mut writer, true);
+                    n_cols = 0;
+                }
+                let (piece, after) = text.split_at(text.len().min(width - n_cols));
+                writer.set_look(style, None, Shape::Narrow);
+                writer.push(piece);
+                n_cols += piece.len();
+                text = after;
+            }
+            let n_sequence = memchr::memchr(b'm', sequence.as_bytes()).map_or(sequence.len(), |end| end + 1);
+            let (sequence, after) = sequence.split_at(n_sequence);
+            if let Some(csi) = Csi::parse(sequence.as_bytes()) {
+                sgr::changes(&csi, |change| sgr::apply(&mut style, change));
+            }
+            rest = after;
+        }
+        self.push_written(&mut writer, false);
+        self.writer = writer;
     }
 
     fn push_line(&mut self, runs: Box<[u8]>) {
@@ -236,7 +282,7 @@ fn write_cells(captured: &str, writer: &mut RowWriter<'_>, styles: &StyleTable, 
     while let Some(first) = rest.chars().next() {
         let n_ascii = plain_len(rest);
         let n_bytes = match first {
-            '\u{1b}' => rest.find('m').map_or(rest.len(), |end| end + 1),
+            '\u{1b}' => memchr::memchr(b'm', rest.as_bytes()).map_or(rest.len(), |end| end + 1),
             BLANK => rest.len() - rest.trim_start_matches(BLANK).len(),
             _ if n_ascii > 0 => n_ascii,
             _ => cell_len(rest),

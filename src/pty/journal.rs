@@ -56,6 +56,8 @@ const NOTE: u8 = 4;
 /// The last record of a segment that the next one continues without a gap.
 const SEALED: u8 = 5;
 const TIME: u8 = 6;
+/// Output at the start of a segment that stands at the end of the one before as well.
+const AGAIN: u8 = 7;
 /// A moment is noted again when it is so much later, in milliseconds.
 const TIME_STEP_MS: u64 = 10;
 
@@ -82,7 +84,7 @@ impl Journal {
     pub fn open(dir: &Path, most: usize, size: TermSize, keyframe: &[u8]) -> Result<Self, PtyError> {
         let newest = segments(dir).into_iter().map(|segment| segment.turn).max();
         let turn = newest.map_or(0, |turn| turn.saturating_add(AFTER_GAP));
-        let file = start_segment(dir, turn, size, keyframe)?;
+        let file = start_segment(dir, turn, size, keyframe, &[])?;
         Ok(Self {
             dir: dir.to_owned(),
             most,
@@ -125,18 +127,19 @@ impl Journal {
     }
 
     /// Goes on in the other segment, which starts with this keyframe. It must draw the state after
-    /// everything appended so far.
+    /// everything appended so far but for the last output, `ahead`, which was read and is not drawn yet.
     ///
     /// On failure nothing more is recorded until the next attempt, due after another segment's worth.
-    pub fn rotate(&mut self, size: TermSize, keyframe: &[u8]) -> Result<(), PtyError> {
+    pub fn rotate(&mut self, size: TermSize, keyframe: &[u8], ahead: &[u8]) -> Result<(), PtyError> {
         let turn = self.turn.saturating_add(if self.is_broken { AFTER_GAP } else { 1 });
         self.push(SEALED, &[]);
         let sealed = self.flush();
         // Nothing may follow the seal: the old segment ends here even if there is no new one yet.
         self.is_broken = true;
         self.n_bytes = 0;
-        self.file = start_segment(&self.dir, turn, size, keyframe)?;
+        self.file = start_segment(&self.dir, turn, size, keyframe, ahead)?;
         self.turn = turn;
+        self.n_bytes = ahead.len();
         self.noted_at = None;
         self.is_broken = false;
         sealed
@@ -232,7 +235,7 @@ pub fn restore(dir: &Path) -> Restored {
     let records = match older {
         Some(older) => {
             let mut records = older.records;
-            records.extend(newest.records.into_iter().skip(1));
+            records.extend(newest.records.into_iter().skip(newest.n_repeated));
             records
         }
         None => newest.records,
@@ -257,11 +260,20 @@ fn fresh_path(dir: &Path) -> PathBuf {
     dir.join("journal.new")
 }
 
-fn start_segment(dir: &Path, turn: u64, size: TermSize, keyframe: &[u8]) -> Result<File, PtyError> {
-    let mut bytes = Vec::with_capacity(HEADER + RECORD_HEADER + 4 + keyframe.len());
+fn start_segment(
+    dir: &Path,
+    turn: u64,
+    size: TermSize,
+    keyframe: &[u8],
+    ahead: &[u8],
+) -> Result<File, PtyError> {
+    let mut bytes = Vec::with_capacity(HEADER + 2 * RECORD_HEADER + 4 + keyframe.len() + ahead.len());
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&turn.to_le_bytes());
     push_record(&mut bytes, KEYFRAME, &[&size_bytes(size)[..], keyframe].concat());
+    if !ahead.is_empty() {
+        push_record(&mut bytes, AGAIN, ahead);
+    }
     let fresh = fresh_path(dir);
     let start = || {
         let mut file = create_private(&fresh)?;
@@ -303,6 +315,8 @@ struct Segment {
     /// Up to the end of the last record, without the seal.
     n_bytes: usize,
     records: Vec<Record>,
+    /// How many records at its start say again what the segment before led to.
+    n_repeated: usize,
     is_sealed: bool,
     is_cut: bool,
 }
@@ -320,7 +334,14 @@ fn segments(dir: &Path) -> Vec<Segment> {
 fn parse(bytes: &[u8]) -> Option<Segment> {
     let (header, mut rest) = bytes.split_at_checked(HEADER)?;
     let turn = u64::from_le_bytes(header.strip_prefix(MAGIC)?.try_into().ok()?);
-    let mut segment = Segment { turn, n_bytes: HEADER, records: Vec::new(), is_sealed: false, is_cut: false };
+    let mut segment = Segment {
+        turn,
+        n_bytes: HEADER,
+        records: Vec::new(),
+        n_repeated: 0,
+        is_sealed: false,
+        is_cut: false,
+    };
     while !rest.is_empty() && !segment.is_sealed {
         let Some((kind, payload, after)) = split_record(rest) else {
             segment.is_cut = true;
@@ -330,6 +351,7 @@ fn parse(bytes: &[u8]) -> Option<Segment> {
             (SEALED, _) => segment.is_sealed = true,
             (_, Some(record)) => {
                 segment.records.push(record);
+                segment.n_repeated += usize::from(matches!(kind, KEYFRAME | AGAIN));
                 segment.n_bytes = bytes.len() - after.len();
             }
             (_, None) => {
@@ -356,7 +378,7 @@ fn decode(kind: u8, payload: &[u8]) -> Option<Record> {
             let (size, bytes) = payload.split_at_checked(4)?;
             Some(Record::Keyframe { size: read_size(size)?, bytes: bytes.to_vec() })
         }
-        OUTPUT => Some(Record::Output(payload.to_vec())),
+        OUTPUT | AGAIN => Some(Record::Output(payload.to_vec())),
         RESIZE => read_size(payload).map(Record::Resize),
         TIME => Some(Record::Time(Timestamp(i64::from_le_bytes(payload.try_into().ok()?)))),
         NOTE => Some(Record::Note(String::from_utf8_lossy(payload).into_owned())),

@@ -84,12 +84,15 @@ impl Term {
 /// `None` where it is anything else.
 pub(super) fn followed_simply(pen: Pen, sequence: &[u8]) -> Option<Pen> {
     let params = sequence.strip_prefix(b"\x1b[")?.strip_suffix(b"m")?;
-    let is_simple = params.split(|b| *b == b';').all(|code| number(code).is_some_and(|n| n < 256));
-    if is_simple { followed(pen, params) } else { None }
+    follow(pen, params, |code| number(code).filter(|n| *n < 256))
 }
 
 /// The pen after parameters that the parser understands; `None` at the first one it does not.
-fn followed(mut pen: Pen, params: &[u8]) -> Option<Pen> {
+fn followed(pen: Pen, params: &[u8]) -> Option<Pen> {
+    follow(pen, params, number)
+}
+
+fn follow(mut pen: Pen, params: &[u8], number: impl Fn(&[u8]) -> Option<u16>) -> Option<Pen> {
     let mut codes = params.split(|b| *b == b';');
     while let Some(code) = codes.next() {
         match number(code)? {

@@ -74,7 +74,7 @@ mod tests {
         assert!(revive(Path::new("/no/such/folder"), TermConfig::default()).is_none());
         for round in 0..40 {
             if journal.wants_keyframe() {
-                journal.rotate(term.size(), &term.keyframe()).unwrap();
+                journal.rotate(term.size(), &term.keyframe(), &[]).unwrap();
             }
             let bytes = format!("\x1b[3{}mline {round} ü 漢\x1b[m\r\n\x1b[?2004h\x1b[6n", round % 8);
             journal.output(bytes.as_bytes()).unwrap();

@@ -80,15 +80,22 @@ impl<'a> RowWriter<'a> {
         self.out
     }
 
-    /// Ends a piece of history.
-    pub fn finish_runs(mut self, is_wrapped: bool) -> Vec<u8> {
+    /// Ends a piece of history; [`RowWriter::clear`] makes room for the next one.
+    pub fn finish_runs(&mut self, is_wrapped: bool) -> &[u8] {
         let is_plain =
             self.look.as_ref().is_some_and(|(style, link, _)| link.is_none() && *style == Style::default());
         if is_plain && !is_wrapped {
             self.text.truncate(self.text.trim_end_matches(' ').len());
         }
         self.end_run();
-        self.out
+        &self.out
+    }
+
+    /// Forgets what was written, and keeps its memory.
+    pub fn clear(&mut self) {
+        self.out.clear();
+        self.text.clear();
+        self.look = None;
     }
 }
 

@@ -156,7 +156,8 @@ pub(super) struct Param<'a>(&'a [u8]);
 impl<'a> Param<'a> {
     /// The first part; 0 where it is empty.
     pub fn value(self) -> u16 {
-        self.parts().next().flatten().unwrap_or(0)
+        let n_first = self.0.iter().position(|b| *b == b':').unwrap_or(self.0.len());
+        self.0.get(..n_first).map_or(0, decimal)
     }
 
     /// The parts between colons; an empty part is `None`.

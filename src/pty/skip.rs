@@ -70,46 +70,12 @@ impl Term {
             // It is ASCII, as was looked at above; the line's end is no part of it.
             let text = std::str::from_utf8(&bytes[line.bytes.clone()]).unwrap_or_default();
             let text = text.trim_end_matches(['\r', '\n']);
-            if line.n_cols > width {
-                self.keep_wrapped(text, width);
-            } else {
-                self.history.push_line_alone(text, &self.styles, &self.clusters);
-            }
+            self.history.push_simple_line(text, line.n_cols, width);
         }
         self.feed(b"\x1b[H");
         let tail = skipped.last().map_or(head, |line| line.bytes.end);
         let end = shown.last().map_or(tail, |line| line.bytes.end);
         tail + self.draw(&bytes[tail..end], 0)
-    }
-
-    /// Puts a line that takes several rows into history, row by row as the parser would have captured it.
-    fn keep_wrapped(&mut self, line: &str, width: usize) {
-        let (mut row, mut n_cols, mut style, mut rest) = (String::new(), 0, Style::default(), line);
-        while !rest.is_empty() {
-            let n_text = rest.find('\u{1b}').unwrap_or(rest.len());
-            let (mut text, sequence) = rest.split_at(n_text);
-            while !text.is_empty() {
-                if n_cols == width {
-                    self.history.push_row(&row, true, &self.styles, &self.clusters);
-                    (n_cols, row) = (0, String::new());
-                    if style != Style::default() {
-                        sgr::write(&style, &mut row);
-                    }
-                }
-                let (piece, after) = text.split_at(text.len().min(width - n_cols));
-                row.push_str(piece);
-                n_cols += piece.len();
-                text = after;
-            }
-            let (sequence, after) =
-                sequence.split_at(sequence.find('m').map_or(sequence.len(), |end| end + 1));
-            if let Some(csi) = Csi::parse(sequence.as_bytes()) {
-                sgr::changes(&csi, |change| sgr::apply(&mut style, change));
-            }
-            row.push_str(sequence);
-            rest = after;
-        }
-        self.history.push_row(&row, false, &self.styles, &self.clusters);
     }
 
     /// Whether text goes on in the default look, and lines scroll off the top of the screen and leave rows in

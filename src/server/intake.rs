@@ -70,10 +70,9 @@ impl Intake {
         self.ahead.len()
     }
 
-    /// Whether nothing more should be read before that is drawn: there is enough of it, or the journal needs
-    /// a new segment, which begins with the screen of that moment.
+    /// Whether there is enough to draw.
     fn is_full(&self) -> bool {
-        self.ahead.len() >= MAX_AHEAD || self.journal.as_ref().is_some_and(Journal::wants_keyframe)
+        self.ahead.len() >= MAX_AHEAD
     }
 
     /// What is to be drawn next.
@@ -92,14 +91,12 @@ impl Intake {
         std::mem::take(&mut self.is_drawn)
     }
 
-    /// Begins a new segment of the journal, with the whole screen, where one is due and everything read is
-    /// on that screen.
+    /// Begins a new segment of the journal where one is due: with the whole screen, and what was read and is
+    /// not on it.
     pub fn begin_segment(&mut self, term: &mut Term) {
-        if self.ahead.is_empty()
-            && let Some(journal) = self.journal.as_mut().filter(|journal| journal.wants_keyframe())
-        {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.wants_keyframe()) {
             let keyframe = term.keyframe();
-            journal.rotate(term.size(), &keyframe).or_log("keep output");
+            journal.rotate(term.size(), &keyframe, &self.ahead).or_log("keep output");
         }
     }
 
@@ -221,17 +218,24 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_begins_only_with_a_screen_that_shows_everything_before_it() {
+    fn a_segment_begins_with_the_screen_and_what_is_not_on_it() {
         let dir = tempfile::tempdir().unwrap();
         let (mut intake, mut term, reader, writer) = intake(dir.path(), 10);
-        rustix::io::write(&writer, b"0123456789").unwrap();
-        intake.read(&reader).unwrap();
-        assert!(intake.is_full());
-        intake.begin_segment(&mut term);
-        assert!(intake.is_full(), "what was read is not on the screen");
+        let read = |intake: &mut Intake, bytes: &[u8]| {
+            rustix::io::write(&writer, bytes).unwrap();
+            intake.read(&reader).unwrap();
+        };
+        read(&mut intake, b"0123456789");
         term.process(&intake.take());
+        read(&mut intake, b"ahead");
         intake.begin_segment(&mut term);
-        assert!(!intake.is_full());
+        read(&mut intake, b"!");
+        term.process(&intake.take());
+
+        let output = |bytes: &[u8]| Record::Output(bytes.to_vec());
+        assert_eq!(kept(dir.path()), [output(b"0123456789"), output(b"ahead"), output(b"!")], "each once");
+        // Without the segment before, the new one is the whole story.
+        std::fs::remove_file(dir.path().join("journal.0")).unwrap();
         let mut again = Term::new(term.size(), TermConfig::default());
         for record in restore(dir.path()).records {
             match record {
@@ -240,5 +244,6 @@ mod tests {
             }
         }
         assert_eq!(again.screen_lines(), term.screen_lines());
+        assert_eq!(again.screen_lines()[0], "0123456789ahead!");
     }
 }

@@ -48,7 +48,7 @@ fn two_segments_take_turns_and_join_without_the_second_keyframe() {
     for turn in 1..5 {
         journal.output(&[b'a' + turn; 100]).unwrap();
         assert!(journal.wants_keyframe());
-        journal.rotate(size(), format!("k{turn}").as_bytes()).unwrap();
+        journal.rotate(size(), format!("k{turn}").as_bytes(), &[]).unwrap();
         assert!(!journal.wants_keyframe());
     }
     journal.output(b"last").unwrap();
@@ -102,7 +102,7 @@ fn damage_in_the_older_segment_falls_back_to_the_newer_keyframe() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = open(dir.path(), "k0");
     journal.output(b"old").unwrap();
-    journal.rotate(size(), b"k1").unwrap();
+    journal.rotate(size(), b"k1", &[]).unwrap();
     journal.output(b"new").unwrap();
     journal.flush().unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("old"), output("new")]);
@@ -125,7 +125,7 @@ fn without_rotation_a_segment_stays_bounded_and_the_next_keyframe_heals_it() {
     let length = std::fs::metadata(segment_path(dir.path(), 0)).unwrap().len();
     assert!(length <= 2 * BUFFER as u64, "{length}");
     assert!(journal.wants_keyframe());
-    journal.rotate(size(), b"k1").unwrap();
+    journal.rotate(size(), b"k1", &[]).unwrap();
     journal.output(b"after").unwrap();
     journal.flush().unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("after")]);
@@ -137,12 +137,12 @@ fn a_rotation_that_fails_leaves_a_journal_that_can_be_read() {
     let mut journal = open(dir.path(), "k0");
     journal.output(b"kept").unwrap();
     std::fs::create_dir(fresh_path(dir.path())).unwrap();
-    assert!(journal.rotate(size(), b"k1").is_err());
+    assert!(journal.rotate(size(), b"k1", &[]).is_err());
     journal.output(b"not kept").unwrap();
     journal.flush().unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("kept")]);
     std::fs::remove_dir(fresh_path(dir.path())).unwrap();
-    journal.rotate(size(), b"k2").unwrap();
+    journal.rotate(size(), b"k2", &[]).unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k2")]);
 }
 
@@ -151,7 +151,7 @@ fn the_next_server_goes_on_in_the_same_segment() {
     let dir = tempfile::tempdir().unwrap();
     let mut first = open(dir.path(), "k0");
     first.output(b"old").unwrap();
-    first.rotate(size(), b"k1").unwrap();
+    first.rotate(size(), b"k1", &[]).unwrap();
     first.output(b"one").unwrap();
     first.flush().unwrap();
     drop(first);
@@ -164,7 +164,7 @@ fn the_next_server_goes_on_in_the_same_segment() {
     second.output(b"two").unwrap();
     second.flush().unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k0"), output("old"), output("one"), output("two")]);
-    second.rotate(size(), b"k2").unwrap();
+    second.rotate(size(), b"k2", &[]).unwrap();
     assert_eq!(restore(dir.path()).records, [keyframe("k1"), output("one"), output("two")]);
 }
 
@@ -173,7 +173,7 @@ fn a_seal_without_a_successor_is_taken_off() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = open(dir.path(), "k0");
     std::fs::create_dir(fresh_path(dir.path())).unwrap();
-    assert!(journal.rotate(size(), b"k1").is_err());
+    assert!(journal.rotate(size(), b"k1", &[]).is_err());
     std::fs::remove_dir(fresh_path(dir.path())).unwrap();
     let position = restore(dir.path()).position.unwrap();
     let mut next = Journal::resume(dir.path(), 100, position).unwrap();

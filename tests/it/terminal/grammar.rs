@@ -18,7 +18,8 @@ pub enum Step {
     /// It is sent an older patch once more.
     Again(usize),
     /// The journal goes on in a new segment.
-    Rotate,
+    /// The journal goes on in a new segment while this was read and is not drawn.
+    Rotate(Bytes),
     /// The server is killed; the next one has the journal.
     Kill,
 }
@@ -434,7 +435,7 @@ pub fn story() -> impl Strategy<Value = Vec<Step>> {
         4 => client.clone().prop_map(Step::Read),
         1 => client.clone().prop_map(Step::Reconnect),
         1 => client.prop_map(Step::Again),
-        1 => Just(Step::Rotate),
+        1 => prop_oneof![Just(Bytes(Vec::new())), output()].prop_map(Step::Rotate),
         1 => Just(Step::Kill),
     ];
     vec(step, 1..14)

@@ -105,6 +105,9 @@ fn cut_anywhere(first: TermSize, parts: &[Part]) -> Law {
     Ok(())
 }
 
+/// Everything that was read is drawn.
+const ROTATE: Step = Step::Rotate(Bytes(Vec::new()));
+
 /// A terminal with its journal, and the clients that show it.
 struct World {
     term: Term,
@@ -139,10 +142,13 @@ impl World {
                 let (image, last) = &mut self.clients[*client];
                 last.iter().for_each(|patch| image.apply(patch).unwrap());
             }
-            Step::Rotate => {
+            Step::Rotate(Bytes(ahead)) => {
                 let before = picture(&self.term);
-                self.journal.rotate(self.term.size(), &self.term.keyframe()).unwrap();
+                self.journal.output(ahead).unwrap();
+                self.journal.rotate(self.term.size(), &self.term.keyframe(), ahead).unwrap();
                 prop_assert_eq!(picture(&self.term), before, "making a keyframe changes nothing");
+                self.term.process(ahead);
+                drop(self.term.take_replies());
             }
             Step::Kill => self.kill()?,
         }
@@ -231,16 +237,16 @@ fn storm() -> impl Strategy<Value = Vec<Gust>> {
 fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
     let story = [
         Step::Output(Bytes("wide日end\r    \x1b[0S".into())),
-        Step::Rotate,
+        ROTATE,
         Step::Resize(TermSize::clamped(2, 2)),
-        Step::Rotate,
+        ROTATE,
     ];
     shown_to_everybody(TermSize::clamped(1, 2), &story).unwrap();
     let unwritten = [
         Step::Output(Bytes(b"\x1b[65535G\xed\xa0\x80".to_vec())),
         // The second one leaves only what the first one wrote.
-        Step::Rotate,
-        Step::Rotate,
+        ROTATE,
+        ROTATE,
         Step::Output(Bytes("\x1b['}".into())),
         Step::Resize(TermSize::clamped(3, 2)),
     ];
@@ -253,14 +259,14 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
         let skipped = [
             output(String::from("a")),
             output(long),
-            Step::Rotate,
-            Step::Rotate,
+            ROTATE,
+            ROTATE,
             output(format!("{}mbc", filling.repeat(3))),
         ];
         shown_to_everybody(TermSize::clamped(2, 17), &skipped).unwrap();
     }
     // In front of a wide character that had no room.
-    let wrapped = [Step::Output(Bytes("\x1b[2a한".into())), Step::Rotate, Step::Rotate];
+    let wrapped = [Step::Output(Bytes("\x1b[2a한".into())), ROTATE, ROTATE];
     shown_to_everybody(TermSize::clamped(2, 3), &wrapped).unwrap();
     let mut blank = term(TermSize::clamped(1, 4));
     blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
@@ -359,11 +365,11 @@ fn what_was_found_once_stays_right() {
         let more = Bytes(more.as_bytes().to_vec());
         let story = [
             Step::Output(bytes.clone()),
-            Step::Rotate,
+            ROTATE,
             Step::Output(more.clone()),
             Step::Kill,
             Step::Resize(then),
-            Step::Rotate,
+            ROTATE,
             Step::Output(more.clone()),
             Step::Kill,
         ];

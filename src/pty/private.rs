@@ -122,12 +122,11 @@ impl Term {
             return;
         }
         self.keep_state(0);
+        self.wait(false);
         let row = self.cursor_position().0;
         let col = self.cursor_in_row();
         self.inject("\x1b[?1049h");
         self.private.has_alt_screen = true;
-        self.margins = Margins::whole(self.n_rows());
-        self.text.columns = None;
         self.apply_margins();
         self.go_to(row, col);
         self.out.event(TermEvent::AltScreen(true));
@@ -139,8 +138,6 @@ impl Term {
             return;
         }
         self.inject("\x1b[?47l");
-        self.margins = Margins::whole(self.n_rows());
-        self.text.columns = None;
         self.apply_margins();
         self.restore_cursor();
         self.out.event(TermEvent::AltScreen(false));
@@ -223,6 +220,7 @@ impl Term {
         self.is_origin = false;
         self.margins = Margins::whole(self.n_rows());
         self.saved = [SavedState::default(); 2];
+        self.last_char = None;
         self.set_pen(Pen::default());
         let has_used_extended = self.keyboard.has_used_extended;
         self.keyboard = Keyboard { has_used_extended, ..Keyboard::default() };

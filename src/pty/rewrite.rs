@@ -24,6 +24,7 @@ impl Term {
             b'm' => self.follow_sgr(params),
             b'H' | b'f' | b'G' | b'`' | b'C' | b'K' | b'J' if self.text.columns.is_some() => false,
             b'K' | b'J' if self.private.is_protection_strict || self.is_painting() => false,
+            b'K' | b'J' if !self.text.is_autowrap => false,
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
             // unless it is in front of the cursor.
@@ -202,9 +203,10 @@ impl Term {
         true
     }
 
-    /// Puts the cursor onto the last column where erasing takes the character there.
+    /// Puts the cursor onto the last column where erasing takes the character there. Where text does not go
+    /// on in the next row it stands there anyway.
     fn leave_erased_edge(&mut self, csi: &Csi<'_>) {
-        if matches!(csi.number(0, 0), 1 | 2) {
+        if matches!(csi.number(0, 0), 1 | 2) || !self.text.is_autowrap {
             self.leave_edge();
         }
     }

@@ -357,6 +357,9 @@ impl Term {
             }
         }
         if self.text.is_insert {
+            if width == 2 && self.text.is_autowrap {
+                self.fill_edge(out);
+            }
             self.flush_into(out);
             if self.is_at_edge() && self.text.is_autowrap {
                 self.inject("\r\n");

@@ -258,6 +258,10 @@ fn modes_change_what_text_does() {
     check("abc\r\x1b[4hX\x1b[4lY", "XYbc", (1, 3));
     check("0123456789\r\x1b[4hX", "X012345678", (1, 2));
     check("abc\r\x1b[4h日", "日abc", (1, 3));
+    check("\x1b[2Hzz\x1b[1;10H\x1b[4h日", "/日zz", (2, 3));
+    check("\x1b[?7l0123456789ab\x1b[K", "012345678", (1, 10));
+    check("\x1b[?7l0123456789ab\x1b[J", "012345678", (1, 10));
+    check("0123456789\x1b[K", "0123456789", (1, 10));
 }
 
 #[test]
@@ -299,6 +303,7 @@ fn resets_bring_back_the_beginning() {
     check("\x1b[?7l\x1b[!p0123456789a", "0123456789/a", (2, 2));
     check("abc\x1b[2;4r\x1b[?6h\x1b[4h\x1b(0\x1bcqr\x1b[6;1H*", "qr/////*", (6, 2));
     check("\x1b[?1049habc\x1bc", "", (1, 1));
+    check("a\x1bc\x1b[2b", "", (1, 1));
     check(
         "ab\x1b[2;4r\x1b[3;3H\x1b#8",
         "EEEEEEEEEE/EEEEEEEEEE/EEEEEEEEEE/EEEEEEEEEE/EEEEEEEEEE/EEEEEEEEEE",
@@ -315,4 +320,6 @@ fn the_alternate_screen_leaves_the_main_one_alone() {
     check("main\x1b[?47halt\x1b[?47l\x1b[?47h", "    alt", (1, 8));
     check("main\x1b[?1047halt\x1b[?1047l\x1b[?1047h", "", (1, 8));
     check("main\x1b[?1049l*", "*ain", (1, 2));
+    check("\x1b[2;4r\x1b[?1049h\x1b[4Ha\r\nb\r\nc", "/a/b/c", (4, 2));
+    check("\x1b[?1049h\x1b[2;4r\x1b[?1049l\x1b[4Ha\r\nb", "//a/b", (4, 2));
 }

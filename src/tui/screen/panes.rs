@@ -390,6 +390,10 @@ fn draw_row(
             col += width;
         }
     }
+    // A wide character that had no room left one column, which has the background of the line around it.
+    let is_gap = source.is_wrapped && col + 1 == tile.size.1;
+    let bg = source.runs.last().filter(|_| is_gap).and_then(|run| style_of(&run.style).bg);
+    let base = bg.filter(|bg| *bg != Color::Reset).map_or(base, |bg| base.bg(bg));
     let is_plain = base == Style::default().fg(Color::Reset).bg(Color::Reset);
     for col in col..n_cols {
         let style = mark_at(col).map(|mark| theme.marked(base, mark)).or((!is_plain).then_some(base));

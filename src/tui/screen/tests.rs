@@ -362,3 +362,18 @@ fn a_key_for_the_program_makes_nothing_stale() {
     desk.keys("ctrl+b");
     assert_eq!(desk.model.stale, Stale::Whole);
 }
+
+#[test]
+fn the_column_that_a_wide_character_did_not_fit_into_has_the_background_of_its_line() {
+    let mut desk = Desk::team(120, 40);
+    let shown = desk.model.told.panes.iter().find(|pane| pane.terminal == terminal_id(2)).unwrap();
+    let n_cols = usize::from(shown.size.n_cols());
+    desk.output(2, &format!("\x1b[44m{}中\x1b[m", "x".repeat(n_cols - 1)));
+    let mut canvas = Canvas::new(120, 40);
+    desk.model.draw(&mut canvas);
+    let row = (0..40).find(|row| canvas.row(*row).0.iter().filter(|cell| cell.symbol() == "x").count() > 20);
+    let cells = canvas.row(row.unwrap()).0;
+    let last = cells.iter().rposition(|cell| cell.symbol() == "x").unwrap();
+    assert_eq!((cells[last + 1].symbol(), cells[last + 1].bg), (" ", cells[last].bg));
+    assert_eq!(cells[last].bg, ratatui::style::Color::Indexed(4));
+}

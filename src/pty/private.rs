@@ -221,6 +221,7 @@ impl Term {
         self.margins = Margins::whole(self.n_rows());
         self.saved = [SavedState::default(); 2];
         self.last_char = None;
+        self.has_wide_bg = false;
         self.set_pen(Pen::default());
         let has_used_extended = self.keyboard.has_used_extended;
         self.keyboard = Keyboard { has_used_extended, ..Keyboard::default() };

@@ -24,7 +24,7 @@ impl Term {
             b'm' => self.follow_sgr(params),
             b'H' | b'f' | b'G' | b'`' | b'C' | b'K' | b'J' if self.text.columns.is_some() => false,
             b'K' | b'J' if self.private.is_protection_strict || self.is_painting() => false,
-            b'K' | b'J' if !self.text.is_autowrap => false,
+            b'K' | b'J' if !self.text.is_autowrap || self.is_halving() => false,
             b'H' | b'f' | b'G' | b'`' | b'C' => !params.contains(&b':'),
             // Erasing with a pending wrap leaves the last cell alone, as in tmux (`terminal.md` 2.2),
             // unless it is in front of the cursor.
@@ -151,7 +151,13 @@ impl Term {
                 let n = n.min(self.margins.bottom - self.cursor_position().0);
                 self.inject(&format!("\x1b[{n}{}", char::from(csi.last)));
             }
-            b'A' | b'B' | b'E' | b'F' | b'X' => {
+            b'X' => {
+                self.leave_edge();
+                let col = self.cursor_position().1;
+                self.erase_cut([col, col.saturating_add(n)]);
+                self.feed(sequence);
+            }
+            b'A' | b'B' | b'E' | b'F' => {
                 self.leave_edge();
                 self.feed(sequence);
             }
@@ -185,10 +191,13 @@ impl Term {
                 if is_top_erased && !self.is_alt_screen() {
                     self.history.close_open();
                 }
+                self.erase_cut(self.cut_by_erasing(csi));
                 self.feed(sequence);
+                self.has_wide_bg &= csi.number(0, 0) != 2 || self.is_alt_screen();
             }
             b'K' => {
                 self.leave_erased_edge(csi);
+                self.erase_cut(self.cut_by_erasing(csi));
                 self.feed(sequence);
             }
             b'@' | b'P' | b'L' | b'M' => self.insert_or_delete(csi.last, n, sequence),
@@ -208,6 +217,30 @@ impl Term {
     fn leave_erased_edge(&mut self, csi: &Csi<'_>) {
         if matches!(csi.number(0, 0), 1 | 2) || !self.text.is_autowrap {
             self.leave_edge();
+        }
+    }
+
+    /// Where EL or ED cuts the row of the cursor.
+    fn cut_by_erasing(&self, csi: &Csi<'_>) -> [u16; 2] {
+        let col = self.cursor_position().1;
+        match csi.number(0, 0) {
+            0 => [col; 2],
+            1 => [col.saturating_add(1); 2],
+            _ => [0; 2],
+        }
+    }
+
+    /// Erases the wide characters of the cursor's row that are cut in half in front of these columns.
+    fn erase_cut(&mut self, cuts: [u16; 2]) {
+        let row = self.cursor_position().0;
+        for at in cuts {
+            let is_cut = self.parser.screen().cell(row, at).is_some_and(vt100::Cell::is_wide_continuation);
+            if let Some(left) = at.checked_sub(1).filter(|_| is_cut) {
+                self.keeping_cursor(|term| {
+                    term.go_to(row, left);
+                    term.inject("\x1b[2X");
+                });
+            }
         }
     }
 
@@ -252,9 +285,17 @@ impl Term {
             self.insert_or_delete_between(columns, last, n);
             return;
         }
+        if matches!(last, b'L' | b'M') && !self.margins.contains(self.cursor_position().0) {
+            return;
+        }
         self.leave_edge();
         let (row, col) = self.cursor_position();
         let n_cols = self.n_cols();
+        match last {
+            b'@' => self.erase_cut([col, n_cols.saturating_sub(n).max(col)]),
+            b'P' => self.erase_cut([col, col.saturating_add(n)]),
+            _ => {}
+        }
         if last == b'@' && n >= n_cols - col {
             self.inject("\x1b[K"); // the parser is not safe there
         } else {
@@ -270,8 +311,8 @@ impl Term {
                 let first = n_cols - n.min(n_cols - col);
                 self.inject(&format!("\x1b[{}G\x1b[K\x1b[{}G", first + 1, col + 1));
             }
-            b'L' if self.margins.contains(row) => self.erase_rows(row, n.min(bottom - row + 1)),
-            b'M' if self.margins.contains(row) => {
+            b'L' => self.erase_rows(row, n.min(bottom - row + 1)),
+            b'M' => {
                 let n = n.min(bottom - row.max(top) + 1);
                 self.erase_rows(bottom + 1 - n, n);
             }

@@ -59,6 +59,8 @@ pub struct Term {
     pub(super) out: Outbox,
     pub(super) history: History,
     pub(super) last_char: Option<char>,
+    /// Wide characters may stand on a background on the main screen.
+    pub(super) has_wide_bg: bool,
     /// The character printed last was a joiner, so that the next one may join its cell.
     pub(super) is_after_joiner: bool,
     /// What comes was written by us, as text and sequences.
@@ -96,6 +98,7 @@ impl Term {
             out: Outbox::default(),
             history: History::new(config.history),
             last_char: None,
+            has_wide_bg: false,
             is_after_joiner: false,
             is_redrawing: false,
             is_kept_apart: false,

@@ -3,12 +3,13 @@
 //! Most text never comes here: `Term::is_fast` decides. What does: text in an extra style, in insert
 //! mode, in another character set, with odd tab stops, with backspaces, emoji or damaged UTF-8.
 
-use super::cells::style_of_cell;
+use super::cells::{color_of, style_of_cell};
 use super::pending::Pending;
 use super::sgr;
 use super::style;
 use super::term::Term;
 use super::{cluster, scan};
+use crate::base::grid::Style;
 use unicode_width::UnicodeWidthChar as _;
 
 const SHIFT_OUT: u8 = 0x0e;
@@ -31,6 +32,12 @@ impl Term {
             return false;
         }
         if memchr::memchr(b'\t', text).is_some() && self.tabs_at_edge(before, text) {
+            return false;
+        }
+        if !text.is_ascii() && self.pen.has_bg && !self.is_alt_screen() {
+            self.has_wide_bg = true;
+        }
+        if self.is_halving() {
             return false;
         }
         if text.is_ascii() {
@@ -157,6 +164,10 @@ impl Term {
                 self.put(out, c);
             }
             rest = &rest[if n_used == 0 { c.len_utf8() } else { n_used }..];
+            if self.is_halving() && !c.is_control() {
+                self.flush_into(out);
+                self.paint_half();
+            }
         }
     }
 
@@ -169,6 +180,7 @@ impl Term {
         let n_plain = text.bytes().take_while(|b| (0x20..0x7f).contains(b)).count();
         let plain = &text[..n_plain];
         if let Some(last) = plain.chars().next_back() {
+            self.paint_cut(out);
             self.is_after_joiner = false;
             self.is_kept_apart = false;
             self.last_char = Some(last);
@@ -191,6 +203,7 @@ impl Term {
         if may_join_left || may_leave_row || !(cluster.is_joined || self.tag.is_empty()) {
             return 0;
         }
+        self.paint_cut(out);
         if !cluster.is_joined {
             // The parser knows how a selector makes its character wide.
             self.fill_edge(out);
@@ -331,6 +344,7 @@ impl Term {
             return;
         }
         self.last_char = Some(c);
+        self.paint_cut(out);
         let width = if width == 2 { 2 } else { 1 };
         self.prepare_cell(out, width);
         if self.n_rows() == 1 {
@@ -366,6 +380,51 @@ impl Term {
             }
             self.inject(&format!("\x1b[{width}@"));
         }
+    }
+
+    /// Whether text may cut a wide character in half whose other half must be painted: what the parser leaves
+    /// there it does not tell from an unwritten cell once the row leaves the screen.
+    pub(super) fn is_halving(&self) -> bool {
+        self.has_wide_bg && !self.is_alt_screen()
+    }
+
+    /// Paints blanks in place of the wide character whose second half the cursor stands on.
+    fn paint_cut(&mut self, out: &mut Pending) {
+        if !self.is_halving() {
+            return;
+        }
+        self.flush_into(out);
+        let (row, col) = self.cursor_position();
+        let screen = self.parser.screen();
+        let is_cut = screen.cell(row, col).is_some_and(vt100::Cell::is_wide_continuation);
+        if let Some(cell) = col.checked_sub(1).filter(|_| is_cut).and_then(|left| screen.cell(row, left)) {
+            let bg = Style { bg: color_of(cell.bgcolor()), ..Style::default() };
+            self.paint(row, col - 1, bg, "  ");
+        }
+    }
+
+    /// Paints a blank onto the cell at the cursor where it is what is left of a wide character.
+    fn paint_half(&mut self) {
+        let (row, col) = self.cursor_position();
+        let is_half = |cell: &&vt100::Cell| {
+            !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() != vt100::Color::Default
+        };
+        if let Some(cell) = self.parser.screen().cell(row, col).filter(is_half) {
+            self.paint(row, col, style_of_cell(cell), " ");
+        }
+    }
+
+    /// Prints `text` somewhere in a look of its own.
+    fn paint(&mut self, row: u16, col: u16, style: Style, text: &str) {
+        let cursor = self.cursor_position();
+        let look = self.parser.screen().attributes_formatted();
+        let mut painted = String::new();
+        sgr::write(&style, &mut painted);
+        painted.push_str(text);
+        self.go_to(row, col);
+        self.inject(&painted);
+        self.go_to(cursor.0, cursor.1);
+        self.inject(&look);
     }
 
     /// Whether the cursor stands behind the last column, about to wrap.

@@ -185,7 +185,8 @@ impl Pump {
             let (pane, is_drawn) = (Arc::clone(&self.pane), AtomicBool::new(false));
             std::thread::scope(|scope| {
                 let reader = std::thread::Builder::new().stack_size(READER_STACK);
-                reader.spawn_scoped(scope, || pane.collect_until(&is_drawn)).or_log("read ahead");
+                // Where there is no room for a thread, what is left is read in the next turn.
+                drop(reader.spawn_scoped(scope, || pane.collect_until(&is_drawn)));
                 self.draw();
                 is_drawn.store(true, Ordering::Relaxed);
             });
@@ -263,6 +264,8 @@ impl Pump {
 
     fn publish(&mut self) {
         self.publish_due = None;
+        // Whoever waits for what is locked meanwhile should not wait for a flood.
+        self.set_class(Class::Keys);
         self.pane.publish();
         self.published_at = Instant::now();
     }

@@ -18,15 +18,16 @@ use tokio::sync::Notify;
 
 struct Shown {
     pane: Arc<Pane>,
-    /// The newest version this client was sent.
-    version: u64,
+    /// The newest version this client was sent. Locked while a newer one is sent, so that they come in order;
+    /// one lock per pane, so that the echo of a key waits for no picture of another pane.
+    version: Mutex<u64>,
 }
 
 /// The panes of one client.
 pub struct Screens {
     terminals: Arc<Terminals>,
     inbox: Inbox,
-    shown: Mutex<Vec<Shown>>,
+    shown: Mutex<Vec<Arc<Shown>>>,
     news: Notify,
     outlet: Arc<Outlet>,
 }
@@ -73,7 +74,7 @@ impl Screens {
 
     /// The client shows these panes from now on.
     pub fn show(self: &Arc<Self>, view: View) {
-        let mut shown = lock(&self.shown);
+        let before = lock(&self.shown).clone();
         let mut next = Vec::with_capacity(view.panes.len());
         for wanted in &view.panes {
             let Some(pane) = self.terminals.shown(&wanted.terminal) else { continue };
@@ -82,12 +83,10 @@ impl Screens {
                 pane.resize(wanted.size);
             }
             pane.watch(self);
-            let is_known = |known: &&Shown| Arc::ptr_eq(&known.pane, &pane);
-            let version = shown.iter().find(is_known).map_or(0, |known| known.version);
-            next.push(Shown { pane, version });
+            let known = before.iter().find(|known| Arc::ptr_eq(&known.pane, &pane)).cloned();
+            next.push(known.unwrap_or_else(|| Arc::new(Shown { pane, version: Mutex::default() })));
         }
-        *shown = next;
-        drop(shown);
+        *lock(&self.shown) = next;
         self.news.notify_one();
     }
 
@@ -111,27 +110,27 @@ impl Screens {
 
     /// Offers the client the next pane with something newer than it has; None where there is none.
     pub fn offer_next(&self) -> Option<Offered> {
-        let mut shown = lock(&self.shown);
-        shown.iter_mut().find_map(|known| self.offer(known))
+        let shown = lock(&self.shown).clone();
+        shown.iter().find_map(|known| self.offer(known, &mut lock(&known.version)))
     }
 
     /// Sends what is new of `pane` at once, from the thread that made it; where the client does not
     /// take it, its writer sends the newest later.
     pub fn push(&self, pane: &Pane) {
-        let Ok(mut shown) = self.shown.try_lock() else { return self.news.notify_one() };
-        let known = shown.iter_mut().find(|known| std::ptr::eq(&*known.pane, pane));
-        match known.and_then(|known| self.offer(known)) {
+        let known = lock(&self.shown).iter().find(|known| std::ptr::eq(&*known.pane, pane)).cloned();
+        let Some(known) = known else { return };
+        let Ok(mut version) = known.version.try_lock() else { return self.news.notify_one() };
+        match self.offer(&known, &mut version) {
             Some(Offered::Begun | Offered::Busy | Offered::Gone) => self.news.notify_one(),
             Some(Offered::Sent) | None => {}
         }
     }
 
-    /// Only under the lock of `shown`: a client must get the versions of a pane in order.
-    fn offer(&self, known: &mut Shown) -> Option<Offered> {
-        let patch = known.pane.patch_since(known.version)?;
+    fn offer(&self, known: &Shown, version: &mut u64) -> Option<Offered> {
+        let patch = known.pane.patch_since(*version)?;
         let offered = self.outlet.offer(&frame_of(&known.pane.id, &patch)?);
         match offered {
-            Offered::Sent | Offered::Begun => known.version = patch.version,
+            Offered::Sent | Offered::Begun => *version = patch.version,
             Offered::Busy | Offered::Gone => {}
         }
         Some(offered)

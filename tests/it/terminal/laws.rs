@@ -268,23 +268,52 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
     // In front of a wide character that had no room.
     let wrapped = [Step::Output(Bytes("\x1b[2a한".into())), ROTATE, ROTATE];
     shown_to_everybody(TermSize::clamped(2, 3), &wrapped).unwrap();
+    // Half of a wide character, in a row that became part of a longer one.
+    let cut = [
+        Step::Output(Bytes("\x1b[48;2;1;;m👍🏽x日本\x1b[m\x1b[0P".into())),
+        Step::Rotate(Bytes(b"abc".to_vec())),
+        Step::Resize(TermSize::clamped(4, 17)),
+        ROTATE,
+    ];
+    shown_to_everybody(TermSize::clamped(1, 4), &cut).unwrap();
     let mut blank = term(TermSize::clamped(1, 4));
     blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
     let lines: Vec<String> = (0..2).filter_map(|line| blank.history().text(line)).collect();
     assert_eq!(lines, ["a", "b      "]);
 }
 
+/// Erasing takes the whole of a wide character that it cuts, in its own background, as in xterm.
+#[test]
+fn no_half_of_a_wide_character_keeps_a_hole_in_the_background() {
+    for output in
+        ["\x1b[X", "\x1b[1K", "\x1b[P", "\x1b[1J", "\x1b[2G\x1b[K", "\x1b[2G\x1b[X", "\x1b[2G\x1b[@"]
+    {
+        for screen in ["", "\x1b[?1049h"] {
+            let mut erased = term(TermSize::clamped(2, 6));
+            erased.process(format!("{screen}\x1b[44m\x1b[2J\x1b[1;1H中x\x1b[1;1H{output}").as_bytes());
+            let shown = &rows(&erased)[0].runs;
+            assert!(shown.iter().all(|run| run.style.bg == Color::Indexed(4)), "{output:?} {shown:?}");
+            assert_eq!(shown.iter().map(|run| run.text.chars().count()).sum::<usize>(), 6, "{output:?}");
+        }
+    }
+}
+
 /// What was erased in a background inside of a row is in history as it was on the screen, and nothing of
 /// what was never written beside it.
 #[test]
 fn blanks_inside_a_row_have_the_background_that_they_were_erased_in() {
-    let outputs: [&[u8]; 6] = [
+    let outputs: [&[u8]; 10] = [
         b"\x1b[41ma\x1b[5G\x1b[3X\x1b[9Gb",
         b"\x1b[41ma\x1b[3X\x1b[m\x1b[9Gb",
         b"\x1b[41m\x1b[3X\x1b[m\x1b[9Gb",
         b"\x1b[41ma\x1b[6G\x1b[K",
         b"\x1b[41ma\x1b[6G\x1b[K\x1b[7G\x1b[mb\x1b[2X",
         b"a\x1b[41;4m\x1b[@\x1b[P\x1b[m\x1b[4Gc",
+        // Halves of a wide character that text or a deletion cut.
+        "\x1b[41m日本\x1b[m\x1b[4Gx".as_bytes(),
+        "\x1b[41m日本x\x1b[m\x1b[4G\x1b[P".as_bytes(),
+        "\x1b[41m日本x\x1b[2Gab".as_bytes(),
+        "\x1b[41m日本x\x1b[m\x1b[2G\x1b[K".as_bytes(),
     ];
     for output in outputs {
         let mut erased = term(TermSize::clamped(2, 11));

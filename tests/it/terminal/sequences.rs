@@ -174,6 +174,8 @@ fn text_is_erased_inserted_and_deleted() {
 
 #[test]
 fn lines_are_inserted_deleted_and_scrolled_inside_the_region() {
+    check("\x1b[4;5r\x1b[H0123456789\x1b[2L!", "0123456789/!", (2, 2));
+    check("\x1b[4;5r\x1b[H0123456789\x1b[2M!", "0123456789/!", (2, 2));
     on_full("\x1b[2H\x1b[L", "aaaa//bbbb/cccc/dddd/eeee", (2, 1));
     on_full("\x1b[2H\x1b[99L", "aaaa", (2, 1));
     on_full("\x1b[2H\x1b[M", "aaaa/cccc/dddd/eeee/ffff", (2, 1));

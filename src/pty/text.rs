@@ -22,7 +22,13 @@ impl Term {
     /// `before` is what the parser has not been given yet of what precedes the text; it is handed over
     /// here where the answer depends on the cursor.
     pub(super) fn is_fast(&mut self, before: &mut &[u8], text: &[u8], is_last: bool) -> bool {
+        if self.pen.has_bg && !text.is_ascii() && !self.is_alt_screen() {
+            self.has_wide_bg = true;
+        }
         if self.text.needs_care() || !self.tag.is_empty() || self.is_after_joiner || self.is_kept_apart {
+            return false;
+        }
+        if self.is_halving() {
             return false;
         }
         let has_control = self.n_rows() == 1
@@ -32,12 +38,6 @@ impl Term {
             return false;
         }
         if memchr::memchr(b'\t', text).is_some() && self.tabs_at_edge(before, text) {
-            return false;
-        }
-        if !text.is_ascii() && self.pen.has_bg && !self.is_alt_screen() {
-            self.has_wide_bg = true;
-        }
-        if self.is_halving() {
             return false;
         }
         if text.is_ascii() {

@@ -133,6 +133,8 @@ impl Screen {
         let mut tick_at = Instant::now();
         // Set from a key until the next picture of its pane, which shows it most likely.
         let mut is_echo_due = false;
+        // The pane whose echo is there.
+        let mut echoed = None;
         self.take(Msg::Tick(Clock::System.now()))?;
         while self.left.is_none() {
             let is_stale = self.model.stale != Stale::Nothing;
@@ -168,7 +170,7 @@ impl Screen {
                             if self.model.focus.as_ref() == Some(terminal)
                                 && (self.typist.take_echo_due() | std::mem::take(&mut is_echo_due)) =>
                         {
-                            pace.hurry(now);
+                            echoed = Some(terminal.clone());
                         }
                         // Who says goodbye reads on until this side has closed.
                         Msg::Lost { .. } | Msg::Server(ServerFrame::Closing { .. }) => {
@@ -201,6 +203,17 @@ impl Screen {
             }
             // Before the new focus can be seen: who sees it types into it.
             self.typist.arm(n_taken, self.straight());
+            if let Some(terminal) = echoed.take() {
+                // What else is there to be drawn, of a flood for example, comes in its own time.
+                let others = self.model.stale.split_off_others(&terminal);
+                if others == Stale::Nothing {
+                    pace.hurry(now);
+                } else {
+                    let n_bytes = self.draw()?;
+                    pace.spend(Instant::now(), n_bytes);
+                    self.model.stale = others;
+                }
+            }
             if self.model.stale != Stale::Nothing && Instant::now() >= pace.may_draw_at() {
                 let is_whole = self.model.stale == Stale::Whole;
                 let n_bytes = self.draw()?;

@@ -45,11 +45,16 @@ impl Pace {
         if n_bytes == 0 {
             return;
         }
+        self.spend(now, n_bytes);
+        let owed = Duration::from_secs_f64((-self.credit).max(0.0) / BYTES_PER_SECOND);
+        self.may_draw_at = now + FRAME.max(owed.min(Duration::from_millis(250)));
+    }
+
+    /// So many bytes were written beside the frames, which delays none of them yet.
+    pub fn spend(&mut self, now: Instant, n_bytes: usize) {
         let earned = now.duration_since(self.counted_at).as_secs_f64() * BYTES_PER_SECOND;
         self.counted_at = now;
         self.credit = (self.credit + earned).min(MOST_CREDIT) - n_bytes as f64;
-        let owed = Duration::from_secs_f64((-self.credit).max(0.0) / BYTES_PER_SECOND);
-        self.may_draw_at = now + FRAME.max(owed.min(Duration::from_millis(250)));
     }
 }
 

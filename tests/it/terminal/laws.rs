@@ -276,6 +276,20 @@ fn a_line_that_ends_in_rows_of_blanks_comes_back_from_a_journal_as_it_was() {
         ROTATE,
     ];
     shown_to_everybody(TermSize::clamped(1, 4), &cut).unwrap();
+    // The same where the character has a look that the parser does not know.
+    let overlined = [
+        Step::Resize(TermSize::clamped(2, 4)),
+        Step::Output(Bytes(
+            b"\xf0\x9f\x91\xa9\xe2\x80\x8d\r\n\xff\x1b[Z\x1b[48;5;0m\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd\x1b[53m"
+                .to_vec(),
+        )),
+        ROTATE,
+        Step::Output(Bytes(b"\x1b[0G\xf0\x9f\x87\xafx\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd\x1b[a\t".to_vec())),
+        Step::Output(Bytes(b"\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd\x1b#3  \xff".to_vec())),
+        Step::Resize(TermSize::clamped(2, 5)),
+        ROTATE,
+    ];
+    shown_to_everybody(TermSize::clamped(1, 2), &overlined).unwrap();
     let mut blank = term(TermSize::clamped(1, 4));
     blank.process(b"a          \r\n\x1b[7mb      \x1b[m     \r\n");
     let lines: Vec<String> = (0..2).filter_map(|line| blank.history().text(line)).collect();

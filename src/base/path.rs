@@ -109,9 +109,14 @@ impl StateDir {
         self.holders().join(format!("{terminal}.sock"))
     }
 
+    /// The folder of the terminals' folders.
+    pub fn terminals(&self) -> PathBuf {
+        self.root.join("terminals")
+    }
+
     /// What is kept of one terminal: its journal, its launch record, its archive.
     pub fn terminal(&self, terminal: &str) -> PathBuf {
-        self.root.join("terminals").join(terminal)
+        self.terminals().join(terminal)
     }
 
     /// The folder of texts that editors show for a while.
@@ -133,8 +138,7 @@ impl StateDir {
 
     /// Makes the directories that are missing, mode 0700, and checks that they belong to `uid`.
     pub fn prepare(&self, uid: u32) -> std::io::Result<()> {
-        for dir in [&self.root, &self.root.join("terminals"), &self.scratch(), &self.sockets, &self.holders()]
-        {
+        for dir in [&self.root, &self.terminals(), &self.scratch(), &self.sockets, &self.holders()] {
             make_private_dir(dir, uid)?;
         }
         Ok(())

@@ -124,7 +124,10 @@ impl Desk<'_> {
             editor: self.environment.editor.clone(),
         };
         match crate::tui::run(&find::Place::of(self.environment), options) {
-            Ok(Left::Detached) => 0,
+            Ok(Left::Detached) => {
+                self.out.talk("detached; everything keeps running, and orca brings it back");
+                0
+            }
             Ok(Left::Stopped) => {
                 self.out.talk("the server was stopped, and every terminal with it");
                 0
@@ -199,12 +202,21 @@ impl Desk<'_> {
         let failure: Option<ErrorBody> = failure.and_then(|json| serde_json::from_slice(&json).ok());
         let status =
             Status::not_running(&place.dir.root().display().to_string(), is_starting, n_queued, failure);
-        let status = Status { warnings, ..status };
+        let n_terminals = link::n_running(&place.dir.terminals());
+        let status = Status { warnings, n_terminals, ..status };
         self.out.local(self.is_json, &status, |status| {
             let queued = queued_text(status);
             match is_starting {
                 true => format!("a server holds {} and does not answer yet{queued}\n", status.state_dir),
-                false => format!("no server runs in {}{queued}\n{}", status.state_dir, failure_text(status)),
+                false => {
+                    let dir = &status.state_dir;
+                    let left = match status.n_terminals {
+                        0 => String::new(),
+                        1 => String::from("\n1 terminal goes on, and orca brings it back"),
+                        n => format!("\n{n} terminals go on, and orca brings them back"),
+                    };
+                    format!("no server runs in {dir}{queued}{left}\n{}", failure_text(status))
+                }
             }
         })
     }

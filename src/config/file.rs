@@ -2,7 +2,9 @@
 //!
 //! A key that nobody knows is reported with the nearest one that exists; it stops nothing.
 
-use super::{AgentSettings, Clipboard, ClipboardRoute, Config, KeySetting, ModeKeys, Permission, Theme};
+use super::{
+    AgentSettings, ClearHistory, Clipboard, ClipboardRoute, Config, KeySetting, ModeKeys, Permission, Theme,
+};
 use crate::base::text::{cut_chars, one_line};
 use std::fmt;
 use toml::Spanned;
@@ -70,6 +72,8 @@ fn read_terminal(config: &mut Config, mut section: Section<'_, '_, '_>) {
     section.read("colorterm", &mut to.colorterm, text_value);
     section.read("term_program", &mut to.term_program, text_value);
     section.read("clipboard", &mut to.clipboard, |v| choice(v, Clipboard::WORDS, Clipboard::from_word));
+    let words = ClearHistory::WORDS;
+    section.read("clear_history", &mut to.clear_history, |v| choice(v, words, ClearHistory::from_word));
     section.finish();
 }
 

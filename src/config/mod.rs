@@ -48,6 +48,7 @@ pub struct TerminalSettings {
     pub colorterm: String,
     pub term_program: String,
     pub clipboard: Clipboard,
+    pub clear_history: ClearHistory,
 }
 
 /// Where new worktrees go and what their branches are called.
@@ -136,6 +137,16 @@ choices! {
 }
 
 choices! {
+    /// Where programs may clear the lines above the screen (`CSI 3 J` and RIS, as `clear` and `reset` do).
+    ClearHistory {
+        /// Not where an agent was started: some clear for each frame that they draw.
+        Shells = "shells",
+        Any = "any",
+        Off = "off",
+    }
+}
+
+choices! {
     /// Which panes may put text on the host's clipboard. Reading it is never allowed.
     Clipboard {
         Focused = "focused",
@@ -193,6 +204,7 @@ impl Default for Config {
                 colorterm: String::from("truecolor"),
                 term_program: String::from("ghostty"),
                 clipboard: Clipboard::Focused,
+                clear_history: ClearHistory::Shells,
             },
             worktrees: WorktreeSettings {
                 root: String::from("~/orca/workspaces"),

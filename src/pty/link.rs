@@ -257,6 +257,12 @@ pub fn end_all(dir: &Path) -> usize {
     links.len()
 }
 
+/// How many programs run in the terminals whose folders are in `dir`, for when no server can be asked.
+pub fn n_running(dir: &Path) -> usize {
+    let folders = std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+    folders.filter(|folder| is_held(folder) && recorded_end(folder).is_none()).count()
+}
+
 /// Whether a holder lives that has this terminal's folder.
 pub fn is_held(dir: &Path) -> bool {
     let Ok(file) = std::fs::File::open(dir.join("holder.lock")) else { return false };

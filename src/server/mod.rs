@@ -114,9 +114,8 @@ fn serve(
         .build()
         .map_err(|error| boot::system_error("start its threads", &error))?;
     let (inbox, commands) = mpsc::channel(INBOX);
-    let n_lines = config.terminal.scrollback_lines as usize;
     let presets = Arc::clone(&rules.agents);
-    let terminals = Arc::new(Terminals::new(dir.clone(), presets, inbox.clone(), n_lines));
+    let terminals = Arc::new(Terminals::new(dir.clone(), presets, inbox.clone(), config.terminal.clone()));
     let runtime_id = format!("rt_{}", uuid::Uuid::new_v4().simple());
     let effects = Effects {
         inbox: inbox.clone(),

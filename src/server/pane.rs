@@ -46,8 +46,11 @@ const UNTYPED: &str = "untyped";
 /// One thing to be typed.
 #[derive(Debug)]
 pub enum Item {
-    /// A person's keys or paste, or an answer of the terminal itself.
+    /// A person's keys or paste.
     Bytes(Vec<u8>),
+    /// An answer of the terminal itself, which the program waits for, or what the server before could not
+    /// type any more. Comes before everything but what of its kind came first.
+    First(Vec<u8>),
     /// What a machine wants typed; waits for a person's draft.
     Machine(Vec<u8>),
     /// A prompt with its settling and its Enter; waits for a person's draft.
@@ -118,10 +121,17 @@ pub struct Queue {
 impl Queue {
     fn add(&mut self, item: Item) {
         self.n_bytes += match &item {
-            Item::Bytes(bytes) | Item::Machine(bytes) => bytes.len(),
+            Item::Bytes(bytes) | Item::First(bytes) | Item::Machine(bytes) => bytes.len(),
             Item::Prompt(_) | Item::Nudge { .. } => 0,
         };
         self.items.push_back(item);
+    }
+
+    /// Adds what comes before everything that is typed, in the order in which it came.
+    fn add_first(&mut self, bytes: Vec<u8>) {
+        self.n_bytes += bytes.len();
+        let n_before = self.items.iter().take_while(|item| matches!(item, Item::First(_))).count();
+        self.items.insert(n_before, Item::First(bytes));
     }
 
     /// Whether a prompt was begun whose rest is still to be typed.
@@ -132,7 +142,7 @@ impl Queue {
     /// Whether anything was begun whose rest is still to be typed.
     pub fn is_half_typed(&self) -> bool {
         // A person's keys wait for nothing but the program.
-        let has_keys = self.items.iter().any(|item| matches!(item, Item::Bytes(_)));
+        let has_keys = self.items.iter().any(|item| matches!(item, Item::Bytes(_) | Item::First(_)));
         self.has_begun_prompt() || has_keys || !self.partial.is_empty()
     }
 }
@@ -238,6 +248,9 @@ pub struct Pane {
     pub master: OwnedFd,
     inner: Mutex<Inner>,
     intake: Mutex<Intake>,
+    /// Answers of the terminal in the order of their questions, until they are in the queue. Whoever holds the
+    /// screen or the queue may take this lock.
+    answers: Mutex<Vec<u8>>,
     /// The picture as published; beside `inner`, so that no screen waits for a flood.
     rows: Mutex<PaneRows>,
     /// Told when the process ended or its state was looked at.
@@ -301,6 +314,8 @@ pub struct PaneParts {
     /// When it last wrote, as far as is known.
     pub last_output_at: Option<Timestamp>,
     pub intake: Intake,
+    /// What it was asked before this server listened.
+    pub answers: Vec<u8>,
     pub end: Option<ChildEnd>,
     pub wake: UnixStream,
 }
@@ -329,8 +344,7 @@ impl Pane {
         };
         let mut queue = Queue { has_draft: idle::had_draft(&parts.dir), ..Queue::default() };
         if let Some(untyped) = take_untyped(&parts.dir) {
-            queue.n_bytes = untyped.len();
-            queue.items.push_back(Item::Bytes(untyped));
+            queue.add_first(untyped);
         }
         let own_agent = parts.agent.as_deref().filter(|agent| *agent != "shell");
         let own_agent = own_agent.and_then(|agent| parts.presets.get(agent)).cloned().map(Arc::new);
@@ -362,6 +376,7 @@ impl Pane {
             master: parts.master,
             inner: Mutex::new(inner),
             intake: Mutex::new(parts.intake),
+            answers: Mutex::new(parts.answers),
             rows: Mutex::new(PaneRows::new()),
             changed: Condvar::new(),
             queue: Mutex::new(queue),
@@ -400,29 +415,30 @@ impl Pane {
         lock(&self.intake)
     }
 
-    /// Draws what was read. The answers are to be given to [`Pane::answer`] without the lock of the screen.
-    #[must_use]
-    pub fn draw(&self, inner: &mut Inner) -> Vec<u8> {
+    /// Draws what was read. [`Pane::answer`] is due then, without the lock of the screen.
+    pub fn draw(&self, inner: &mut Inner) {
         let bytes = self.intake().take();
-        self.feed(inner, &bytes)
+        self.feed(inner, &bytes);
     }
 
-    fn feed(&self, inner: &mut Inner, bytes: &[u8]) -> Vec<u8> {
-        if bytes.is_empty() {
-            return Vec::new();
+    fn feed(&self, inner: &mut Inner, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            inner.term.process(bytes);
+            self.note_modes(inner.term.modes());
+            lock(&self.answers).append(&mut inner.term.take_replies());
         }
-        inner.term.process(bytes);
-        self.note_modes(inner.term.modes());
-        inner.term.take_replies()
     }
 
-    /// Queues answers of the terminal to its program.
-    pub fn answer(&self, answers: Vec<u8>) {
+    /// Queues the answers of the terminal to its program.
+    pub fn answer(&self) {
+        if lock(&self.answers).is_empty() {
+            return;
+        }
+        // Whoever comes first takes all: they keep their order, whoever drew what they answer.
+        let mut queue = self.queue();
+        let answers = std::mem::take(&mut *lock(&self.answers));
         if !answers.is_empty() {
-            // They come before what a person types next; the program waits for them.
-            let mut queue = self.queue();
-            queue.n_bytes += answers.len();
-            queue.items.push_front(Item::Bytes(answers));
+            queue.add_first(answers);
         }
     }
 
@@ -527,7 +543,7 @@ impl Pane {
         let mut queue = self.queue();
         let mut untyped: Vec<u8> = queue.partial.drain(..).collect();
         queue.items.retain_mut(|item| match item {
-            Item::Bytes(bytes) => {
+            Item::Bytes(bytes) | Item::First(bytes) => {
                 untyped.append(bytes);
                 false
             }
@@ -565,7 +581,7 @@ impl Pane {
         }
         // What was read before was meant for the old size, in the journal too.
         let mut intake = self.intake();
-        let answers = self.feed(&mut inner, &intake.take());
+        self.feed(&mut inner, &intake.take());
         inner.term.resize(size);
         intake.resize(size);
         drop(intake);
@@ -573,7 +589,7 @@ impl Pane {
             link::resize(&self.master, size).or_log("tell a program its size");
         }
         drop(inner);
-        self.answer(answers);
+        self.answer();
         // It has not heard of what was drawn here.
         self.wake();
         self.publish();
@@ -607,8 +623,8 @@ impl Pane {
     pub fn live_row(&self) -> LiveRow {
         let mut live = self.inner().live.clone();
         let queue = self.queue();
-        live.is_input_held =
-            queue.has_draft && queue.items.iter().any(|item| !matches!(item, Item::Bytes(_)));
+        live.is_input_held = queue.has_draft
+            && queue.items.iter().any(|item| !matches!(item, Item::Bytes(_) | Item::First(_)));
         live
     }
 
@@ -820,6 +836,21 @@ mod tests {
     use super::*;
     use crate::base::input::{KeyEvent, Mods};
     use crate::pty::term::TermConfig;
+
+    #[test]
+    fn answers_come_before_what_is_typed_and_in_the_order_of_their_questions() {
+        let mut queue = Queue::default();
+        queue.add(Item::Bytes(b"keys".to_vec()));
+        for answer in ["1", "2", "3"] {
+            queue.add_first(answer.into());
+        }
+        let order = queue.items.iter().map(|item| match item {
+            Item::Bytes(bytes) | Item::First(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+            Item::Machine(_) | Item::Prompt(_) | Item::Nudge { .. } => String::new(),
+        });
+        assert_eq!(order.collect::<Vec<_>>(), ["1", "2", "3", "keys"]);
+        assert_eq!(queue.n_bytes, 7);
+    }
 
     #[test]
     fn a_draft_stands_until_it_is_sent_or_cleared() {

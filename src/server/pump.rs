@@ -203,8 +203,8 @@ impl Pump {
     }
 
     fn draw(&self) {
-        let answers = self.pane.draw(&mut self.pane.inner());
-        self.pane.answer(answers);
+        self.pane.draw(&mut self.pane.inner());
+        self.pane.answer();
     }
 
     fn after_output(&mut self) {
@@ -409,12 +409,12 @@ impl Pump {
         let at = if queue.has_begun_prompt() {
             Some(0)
         } else {
-            let goes_on = |item: &Item| matches!(item, Item::Bytes(_) | Item::Nudge { .. });
+            let goes_on = |item: &Item| matches!(item, Item::Bytes(_) | Item::First(_) | Item::Nudge { .. });
             queue.items.iter().position(|item| goes_on(item) || !queue.has_draft)
         };
         let Some(item) = at.and_then(|at| queue.items.remove(at)) else { return false };
         match item {
-            Item::Bytes(bytes) => queue.partial = bytes.into(),
+            Item::Bytes(bytes) | Item::First(bytes) => queue.partial = bytes.into(),
             Item::Machine(bytes) => {
                 queue.typed_at = Some(Instant::now());
                 queue.partial = bytes.into();

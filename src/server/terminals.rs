@@ -2,7 +2,7 @@
 
 use super::command::{Command, Inbox};
 use super::intake::Intake;
-use super::pane::{Item, Order, Pane, PaneParts, Typed, lock, page_of};
+use super::pane::{Order, Pane, PaneParts, Typed, lock, page_of};
 use super::pump::{Notices, Pump};
 use super::starts::Starts;
 use crate::agent::Presets;
@@ -11,6 +11,7 @@ use crate::base::clock::{Clock, Timestamp};
 use crate::base::id::{MessageId, TerminalId};
 use crate::base::path::StateDir;
 use crate::base::report::{OrLog as _, log};
+use crate::config::{ClearHistory, TerminalSettings};
 use crate::model::terminal::{Terminal, TerminalLife};
 use crate::ops::cx::{ExportPiece, LiveFacts, OutputPage, ReadWish};
 use crate::proto::event::LiveRow;
@@ -56,7 +57,7 @@ pub struct Terminals {
     dir: StateDir,
     presets: Arc<Presets>,
     inbox: Inbox,
-    n_scrollback_lines: usize,
+    settings: TerminalSettings,
     notices: Notices,
     host: Mutex<HostFacts>,
 }
@@ -80,7 +81,7 @@ pub enum Recovered {
 
 impl Terminals {
     /// No terminals yet.
-    pub fn new(dir: StateDir, presets: Arc<Presets>, inbox: Inbox, n_scrollback_lines: usize) -> Self {
+    pub fn new(dir: StateDir, presets: Arc<Presets>, inbox: Inbox, settings: TerminalSettings) -> Self {
         Self {
             panes: Mutex::new(HashMap::new()),
             unheard: Mutex::new(HashMap::new()),
@@ -88,7 +89,7 @@ impl Terminals {
             dir,
             presets,
             inbox,
-            n_scrollback_lines,
+            settings,
             notices: tokio::sync::broadcast::channel(64).0,
             host: Mutex::new(HostFacts::default()),
         }
@@ -133,6 +134,7 @@ impl Terminals {
             said: Vec::new(),
             last_output_at: None,
             intake: Intake::new(None),
+            answers: Vec::new(),
             end: Some(end),
             wake,
         }));
@@ -144,9 +146,21 @@ impl Terminals {
         self.dir.terminal(terminal.as_str())
     }
 
+    /// For a terminal that is only looked at.
     fn config(&self) -> TermConfig {
-        let history = HistoryLimits { n_lines: self.n_scrollback_lines, ..HistoryLimits::default() };
+        let n_lines = self.settings.scrollback_lines as usize;
+        let history = HistoryLimits { n_lines, ..HistoryLimits::default() };
         TermConfig { history, may_program_clear_history: false }
+    }
+
+    fn config_of(&self, terminal: &Terminal) -> TermConfig {
+        let is_shell = terminal.agent.as_deref().is_none_or(|agent| agent == "shell");
+        let may_program_clear_history = match self.settings.clear_history {
+            ClearHistory::Shells => is_shell,
+            ClearHistory::Any => true,
+            ClearHistory::Off => false,
+        };
+        TermConfig { may_program_clear_history, ..self.config() }
     }
 
     /// Takes a terminal over from its holder and gives it a thread.
@@ -186,12 +200,11 @@ impl Terminals {
             said,
             last_output_at,
             intake,
+            answers,
             end: None,
             wake,
         }));
-        if !answers.is_empty() {
-            pane.push(Item::Bytes(answers));
-        }
+        pane.answer();
         // Under one lock, so that nothing typed later comes before what was typed while it was unheard.
         let mut unheard = lock(&self.unheard);
         unheard.remove(&terminal.id).into_iter().flatten().for_each(|typed| pane.take(typed));
@@ -209,13 +222,13 @@ impl Terminals {
     /// The terminal as its journal had it, or a fresh one; where its journal goes on; and what its program
     /// said of itself.
     fn revived(&self, dir: &std::path::Path, terminal: &Terminal) -> (Term, Option<Journal>, Vec<TermEvent>) {
-        match revive(dir, self.config()) {
+        match revive(dir, self.config_of(terminal)) {
             Some(revived) => {
                 let journal = Journal::resume(dir, JOURNAL_BYTES, revived.position).or_log("keep output");
                 (revived.term, journal, revived.said)
             }
             None => {
-                let mut term = Term::new(terminal.size, self.config());
+                let mut term = Term::new(terminal.size, self.config_of(terminal));
                 let keyframe = term.keyframe();
                 let journal = Journal::open(dir, JOURNAL_BYTES, term.size(), &keyframe).or_log("keep output");
                 (term, journal, Vec::new())
@@ -426,19 +439,23 @@ impl Terminals {
         self.dir.store()
     }
 
-    /// Waits until nothing is half typed, at most `patience`: the next server does not know of it. What the
-    /// programs have not read of a person's keys by then is kept for it.
+    /// Waits until nothing is half typed, at most `patience`: the next server does not know of it.
     pub fn finish_typing(&self, patience: Duration) {
         let began = Instant::now();
         while self.is_typing() && began.elapsed() < patience {
             std::thread::sleep(Duration::from_millis(20));
         }
-        self.running().iter().for_each(|pane| pane.keep_untyped());
     }
 
-    /// Reads nothing more: what programs write from now on is for the next server.
+    /// Reads nothing more: what programs write from now on is for the next server. Answers to what was read,
+    /// and what the programs have not read of a person's keys, are kept for it.
     pub fn finish_reading(&self) {
-        self.running().iter().for_each(|pane| pane.intake().close());
+        for pane in self.running() {
+            pane.intake().close();
+            pane.draw(&mut pane.inner());
+            pane.answer();
+            pane.keep_untyped();
+        }
     }
 
     fn is_typing(&self) -> bool {

@@ -168,6 +168,9 @@ fn a_shell_survives_the_death_of_its_server() {
     let pid = sandbox.terminal(&terminal)["pid"].as_u64().unwrap();
     sandbox.kill_server();
     assert!(is_running(u32::try_from(pid).unwrap()));
+    let status = sandbox.output(&["status"]);
+    let told = String::from_utf8_lossy(&status.stdout).into_owned();
+    assert!(told.ends_with("\n1 terminal goes on, and orca brings it back\n"), "{told}");
     sandbox.wait_for_text(&terminal, "before");
     sandbox.type_line(&terminal, "echo af''ter");
     sandbox.wait_for_text(&terminal, "after");
@@ -327,6 +330,46 @@ fn a_flood_over_a_restart_arrives_whole() {
     let numbers = lines_of(&sandbox, &terminal).into_iter().filter(|line| line.len() == 90);
     let numbers: Vec<u32> = numbers.filter_map(|line| line.parse().ok()).collect();
     assert!(numbers == (1..=9500).collect::<Vec<u32>>(), "{} lines of 9500", numbers.len());
+}
+
+/// Asks where the cursor is, again and again, and writes the answers down as they come. Before `go` is there
+/// it reads none, and asks no more than half.
+const ASKER: &str = r#"
+stty raw -echo
+n=24000
+(i=0; while [ $i -lt $n ]; do
+    if [ $i = 12000 ]; then printf '\033[22;1Hha''lf'; until [ -e go ]; do :; done; fi
+    printf '\033[21;1H%040d\033[%d;%dH\033[6n' $i $((i / 70 % 20 + 1)) $((i % 70 + 1)); i=$((i + 1))
+done) &
+until [ -e go ]; do :; done
+i=0; while [ $i -lt $n ]; do
+    IFS= read -r -d R answer; printf '%s\n' "${answer#*[}" >> answers; i=$((i + 1))
+done
+: > done
+"#;
+
+#[test]
+fn every_question_of_a_program_is_answered_in_order_over_restarts() {
+    let sandbox = Sandbox::new();
+    let script = sandbox.scratch().join("asker");
+    std::fs::write(&script, ASKER).unwrap();
+    let file = |name: &str| sandbox.repo().join(name);
+    let terminal = sandbox.shell();
+    sandbox.type_line(&terminal, &format!("bash {}", script.display()));
+    sandbox.wait_for_text(&terminal, "half");
+    // More answers wait for it than a PTY holds.
+    sandbox.ask(&["server", "restart"]);
+    std::fs::write(file("go"), "").unwrap();
+    for _ in 0..2 {
+        sandbox.ask(&["server", "restart"]);
+    }
+    let read = || std::fs::read_to_string(file("answers")).unwrap_or_default();
+    let describe = || format!("{} answers\n{}", read().lines().count(), sandbox.log());
+    until(|| file("done").exists().then_some(()), describe);
+    let expected: Vec<String> = (0..24_000).map(|i| format!("{};{}", i / 70 % 20 + 1, i % 70 + 1)).collect();
+    let read = read();
+    let first = read.lines().zip(&expected).position(|(answer, expected)| answer != expected);
+    assert_eq!((first, read.lines().count()), (None, expected.len()));
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn a_person_types_resizes_detaches_and_comes_back() {
     for given_back in ["\x1b[?2004l", "\x1b[?1004l", "\x1b[?1000l", "\x1b[?25h"] {
         assert!(bytes.contains(given_back), "{given_back:?}");
     }
+    assert!(bytes.ends_with("everything keeps running, and orca brings it back\r\n"), "{bytes}");
     let again = Screen::attach(&sandbox, 24, 80);
     again.wait_for("hello");
 }

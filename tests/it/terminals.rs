@@ -190,6 +190,25 @@ fn a_wait_tells_how_a_process_ended_and_reading_goes_on_from_a_cursor() {
     );
 }
 
+#[test]
+fn a_shell_clears_its_history_and_an_agent_does_not() {
+    let sandbox = Sandbox::with_repo();
+    let script = sandbox.scratch().join("clearing");
+    std::fs::write(&script, "seq -f 'line %g' 200; printf '\\033[2J\\033[3J\\033[Hdone'; read x").unwrap();
+    sandbox.set_agent("mine", &format!("command = [\"sh\", \"{}\"]\nprompt = \"none\"\n", script.display()));
+    let shell = sandbox.ask(&["terminal", "create", "--command", &format!("sh {}", script.display())]);
+    let agent = sandbox.ask(&["worktree", "create", "--name", "b", "--no-parent", "--agent", "mine"]);
+    for (created, is_kept) in
+        [(&shell["terminal"]["handle"], false), (&agent["startupTerminal"]["handle"], true)]
+    {
+        let terminal = created.as_str().unwrap_or_else(|| panic!("{agent}"));
+        sandbox.wait_for_text(terminal, "done");
+        let read = ["terminal", "read", "--terminal", terminal, "--limit", "1000"];
+        let page = sandbox.ask(&read)["terminal"].to_string();
+        assert_eq!(page.contains("line 17"), is_kept, "{page}");
+    }
+}
+
 /// `orca events --follow …` and what it prints.
 struct Follower {
     child: Child,

@@ -84,7 +84,7 @@ fn note(terminals: &Terminals, effect: &str) -> PathBuf {
 }
 
 fn notes(terminals: &Terminals) -> PathBuf {
-    terminals.state_dir().root().join("terminals")
+    terminals.state_dir().terminals()
 }
 
 /// The effect is over and will not run again.

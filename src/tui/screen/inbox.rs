@@ -207,7 +207,11 @@ pub fn project(model: &Model, view: &InboxView, area: Rect) -> Vm {
 fn hints(item: &Item, n_items: usize) -> Vec<(String, &'static str)> {
     let mut hints = Vec::new();
     if !item.options.is_empty() {
-        hints.push((format!("1…{}", item.options.len().min(9)), "answer"));
+        let keys = match item.options.len().min(9) {
+            1 => String::from("1"),
+            n => format!("1…{n}"),
+        };
+        hints.push((keys, "answer"));
     }
     if item.is_answered_here() {
         hints.push((String::from("e"), if item.is_mail() { "reply" } else { "own words" }));

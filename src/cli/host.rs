@@ -180,8 +180,10 @@ impl Desk<'_> {
     }
 
     fn status(&mut self) -> u8 {
+        // One that dies under the question is not brought back by it.
+        self.client.never_start();
         if self.client.is_running() {
-            return match self.ask(&StatusGet {}) {
+            match self.ask(&StatusGet {}) {
                 Ok((mut response, mut status)) => {
                     status.warnings = self.warn();
                     if let (Some(Value::Object(fields)), false) =
@@ -189,10 +191,11 @@ impl Desk<'_> {
                     {
                         fields.insert(String::from("warnings"), status.warnings.clone().into());
                     }
-                    self.print(&response, &status_text(&status))
+                    return self.print(&response, &status_text(&status));
                 }
-                Err(response) => print_failure(&response, self.is_json, &mut self.out),
-            };
+                Err(response) if is_unavailable(&response) && !self.client.is_running() => {}
+                Err(response) => return print_failure(&response, self.is_json, &mut self.out),
+            }
         }
         let warnings = self.warn();
         let place = self.client.place();

@@ -50,8 +50,9 @@ impl Term {
         let width = usize::from(self.n_cols());
         let lines = whole_lines(bytes, first + 1);
         let (n_rows, bottom) = (usize::from(self.n_rows()), self.n_rows() - 1);
-        // Down to the bottom row first, where each line scrolls.
-        let n_head = if self.cursor_position().0 == bottom { 0 } else { n_rows };
+        // Down to the bottom row first, where each line scrolls; the first line may lead anywhere.
+        let is_still = memchr::memchr(ESC, &bytes[..first]).is_none();
+        let n_head = if is_still && self.cursor_position().0 == bottom { 0 } else { n_rows };
         if lines.len() < n_head + 3 * n_rows {
             // They need not be looked at again.
             return self.draw(&bytes[..lines.last().map_or(0, |line| line.bytes.end)], 0);

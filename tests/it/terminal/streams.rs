@@ -500,3 +500,18 @@ fn screens_drawn_one_over_the_other_give_the_last_one() {
         assert_same([whole, pieces], &after, before);
     }
 }
+
+/// A flood may begin with the cursor in the bottom row and lead away from it.
+#[test]
+fn nothing_of_the_bottom_row_is_left_by_a_flood_whose_first_line_begins_above_it() {
+    let flood = format!("\x1b[2;1Hfirst {}", "line of text\r\n".repeat(2_000));
+    let [mut whole, mut pieces] =
+        [(); 2].map(|()| Term::new(TermSize::clamped(3, 30), TermConfig::default()));
+    for term in [&mut whole, &mut pieces] {
+        term.process(b"\r\n\r\nwhat stood in the bottom row");
+    }
+    whole.process(flood.as_bytes());
+    flood.as_bytes().chunks(1_000).for_each(|piece| pieces.process(piece));
+    assert_eq!(whole.screen_text(), ["line of text", "line of text", ""]);
+    assert_eq!(whole.screen_text(), pieces.screen_text());
+}

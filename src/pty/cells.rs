@@ -43,6 +43,12 @@ pub(super) fn style_of_cell(cell: &vt100::Cell) -> Style {
     style_of(cell.fgcolor(), cell.bgcolor(), flags)
 }
 
+/// Whether nothing was printed on a cell that shows a background all the same: it was erased in it, or is
+/// what is left of a wide character that was cut.
+pub(super) fn is_unprinted(cell: &vt100::Cell) -> bool {
+    !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() != vt100::Color::Default
+}
+
 impl Term {
     /// Row `row` of the screen in the byte form of `row.rs`, in the colours that the program has set.
     pub fn encoded_row(&self, row: u16) -> Vec<u8> {

@@ -4,7 +4,7 @@
 //! dispatched by [`Term::rewrite`] to this file (cursor, editing), `tabs.rs`, `columns.rs`, `area.rs`,
 //! `private.rs` (modes), `reply.rs` (queries), `osc.rs` and `pen.rs`.
 
-use super::cells::style_of_cell;
+use super::cells::{is_unprinted, style_of_cell};
 use super::charset::Charset;
 use super::replay::Replay;
 use super::scan::Csi;
@@ -403,14 +403,11 @@ impl Term {
             return;
         }
         let screen = self.parser.screen();
-        let is_erased = |cell: &vt100::Cell| {
-            !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() != vt100::Color::Default
-        };
         let mut painted = Replay::default();
         for row in rows {
             let mut next = None;
             for col in 0..self.n_cols() {
-                let Some(cell) = screen.cell(row, col).filter(|cell| is_erased(cell)) else { continue };
+                let Some(cell) = screen.cell(row, col).filter(|cell| is_unprinted(cell)) else { continue };
                 if next != Some(col) {
                     painted.text.push_str(&cursor_to(row, col));
                 }

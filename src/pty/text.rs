@@ -3,7 +3,7 @@
 //! Most text never comes here: `Term::is_fast` decides. What does: text in an extra style, in insert
 //! mode, in another character set, with odd tab stops, with backspaces, emoji or damaged UTF-8.
 
-use super::cells::{color_of, style_of_cell};
+use super::cells::{color_of, is_unprinted, style_of_cell};
 use super::pending::Pending;
 use super::sgr;
 use super::style;
@@ -406,10 +406,7 @@ impl Term {
     /// Paints a blank onto the cell at the cursor where it is what is left of a wide character.
     fn paint_half(&mut self) {
         let (row, col) = self.cursor_position();
-        let is_half = |cell: &&vt100::Cell| {
-            !cell.has_contents() && !cell.is_wide_continuation() && cell.bgcolor() != vt100::Color::Default
-        };
-        if let Some(cell) = self.parser.screen().cell(row, col).filter(is_half) {
+        if let Some(cell) = self.parser.screen().cell(row, col).filter(|cell| is_unprinted(cell)) {
             self.paint(row, col, style_of_cell(cell), " ");
         }
     }
